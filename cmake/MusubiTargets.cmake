@@ -25,7 +25,7 @@ endif()
 target_link_libraries(musubi_flags INTERFACE Threads::Threads)
 
 # A program is linked with one build of the protocol layers: cmake refuses a mixture
-# (docs/decisions/two_builds.md).
+# (docs/decisions/simulator.md).
 define_property(TARGET PROPERTY MUSUBI_BUILD BRIEF_DOCS "shipped or simulated")
 
 # One library musubi_<name> of the present folder's sources, for musubi_layer.

@@ -7,7 +7,7 @@
 namespace musubi::sim {
 
 // `migrating`, `home_based` and `entry` are those of real jobs, `mixed` has the first two by turns, segment
-// by segment. The others are there to be compared with (docs/decisions/baselines.md).
+// by segment. The others are there to be compared with (docs/decisions/policies.md).
 enum class Policy : std::uint8_t {
   migrating,
   directory,

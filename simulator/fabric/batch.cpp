@@ -31,8 +31,8 @@ void SimFabric::Operation::modify(const Step& step, std::byte* remote) noexcept 
   std::memcpy(step.local, &old, sizeof(old));
 }
 
-// As a thread of the target would: others act between its steps, where its procedure says so. The registered
-// data is the target's.
+// Runs like a thread of the target: other threads may act between its steps where the procedure allows it.
+// Uses the target's registered data.
 void SimFabric::Operation::carry_out(const Step& step) noexcept {
   auto* const answer = static_cast<CallEnd*>(step.local);
   const Procedure& procedure = *target.procedures_.find(step.offset);
@@ -84,7 +84,7 @@ void SimFabric::Operation::complete() noexcept {
   event->set();
 }
 
-// The last step has taken effect.
+// The last step has taken effect: sends the results back.
 void SimFabric::Operation::go_back() noexcept {
   World& world = source.world_;
   std::uint64_t delay = source.travel_ns(target.self(), 1);

@@ -1,4 +1,4 @@
-// The way of one batch through the simulated network.
+// The path of one batch through the simulated network.
 #pragma once
 
 #include <new>
@@ -10,14 +10,14 @@ namespace musubi::fabric::sim {
 // Events of a batch that are not pieces of a step.
 inline constexpr std::uint64_t end_of_step = ~std::uint64_t{0};
 inline constexpr std::uint64_t completed = end_of_step - 1;
-inline constexpr std::uint64_t at_target = end_of_step - 2;  // it waits for its turn there
-inline constexpr std::uint64_t back = end_of_step - 3;       // what it got waits for its turn at the source
+inline constexpr std::uint64_t at_target = end_of_step - 2;  // waits for its turn there
+inline constexpr std::uint64_t back = end_of_step - 3;       // its results wait for their turn at the source
 
 inline bool is_atomic(Verb verb) {
   return verb == Verb::compare_swap || verb == Verb::fetch_add || verb == Verb::swap;
 }
 
-// What steps carry to the target.
+// Bytes that the steps carry to the target.
 inline std::uint64_t bytes_out(std::span<const Step> steps) {
   std::uint64_t bytes = 0;
   for (const Step& step : steps) {
@@ -26,8 +26,8 @@ inline std::uint64_t bytes_out(std::span<const Step> steps) {
   return bytes;
 }
 
-// One batch of steps on its way. Its events: it is at the target, pieces of the present step land (argument:
-// begin and end in bytes), the step ends, what it got is back, the completion arrives.
+// A batch under way. Its events: it reaches the target, pieces of the current step take effect (argument:
+// begin and end in bytes), the step ends, its results are back, the completion arrives.
 struct SimFabric::Operation final : Occurrence {
   Operation(SimFabric& source_, SimFabric& target_, std::span<const Step> steps_, Event* completion_)
       : Occurrence(source_.self_.value << 4 | 2),
@@ -62,9 +62,9 @@ struct SimFabric::Operation final : Occurrence {
   std::span<const Step> steps;
   Event* completion;
   std::size_t present = 0;
-  unsigned pieces = 0;           // of the present step, still to land
+  unsigned pieces = 0;           // of the current step, without effect yet
   Verdict verdict = no_verdict;  // of the last call
-  std::uint64_t bytes_back = 0;  // that it got
+  std::uint64_t bytes_back = 0;  // of results
 };
 
 }  // namespace musubi::fabric::sim

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t stack_bytes = 256 * 1024;
 
-// A page that nobody may touch below it.
+// With an inaccessible page below it.
 std::byte* new_stack() {
   const auto guard = static_cast<std::size_t>(::getpagesize());
   void* memory = ::mmap(nullptr, stack_bytes + guard, PROT_READ | PROT_WRITE,
@@ -53,7 +53,7 @@ Fiber::Fiber(Body body, void* argument)
 Fiber::~Fiber() {
   if (stack_ == nullptr) return;
 #if defined(__SANITIZE_ADDRESS__)
-  __asan_unpoison_memory_region(stack_, stack_bytes);  // of frames that are never left
+  __asan_unpoison_memory_region(stack_, stack_bytes);  // frames that never return
 #elif defined(__SANITIZE_THREAD__)
   __tsan_destroy_fiber(sanitizer_state_);
 #endif
@@ -79,14 +79,14 @@ void Fiber::left(Fiber& next) noexcept {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(&sanitizer_state_, next.bottom_, next.bytes_);
 #elif defined(__SANITIZE_THREAD__)
-  // As of one thread: what ran before is ordered before what runs now.
+  // Ordered like one thread: earlier fibers happen before this one.
   __tsan_switch_to_fiber(next.sanitizer_state_, 0);
 #endif
 }
 
 void Fiber::arrived() noexcept {
 #if defined(__SANITIZE_ADDRESS__)
-  // Where the thread's own stack lies is known once it has been left.
+  // The bounds of the thread's own stack are known only after it has been left.
   __sanitizer_finish_switch_fiber(sanitizer_state_, &came_from_->bottom_, &came_from_->bytes_);
 #endif
 }

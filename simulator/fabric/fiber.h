@@ -1,5 +1,5 @@
-// A stack of its own: what runs there can be stopped between any two instructions, and goes on later. One
-// thread runs all of them in turn.
+// A stack on which code can be stopped between any two instructions and continued later. One thread runs all
+// fibers in turn.
 #pragma once
 
 #include <ucontext.h>
@@ -12,15 +12,15 @@ class Fiber {
  public:
   using Body = void (*)(void* argument);
 
-  // What runs already, on the stack of the thread.
+  // The code that runs already, on the stack of the thread.
   Fiber();
-  // A new one; `body` must not return.
+  // A new fiber; `body` must not return.
   Fiber(Body body, void* argument);
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Called by what runs here. Stops it, and lets `next` go on; returns when somebody goes on here.
+  // Called on this fiber: stops it and continues `next`; returns when another fiber continues this one.
   void go_on_with(Fiber& next) noexcept;
 
  private:
@@ -29,10 +29,10 @@ class Fiber {
   void arrived() noexcept;
 
   ucontext_t context_;
-  std::byte* stack_ = nullptr;  // null: that of the thread
+  std::byte* stack_ = nullptr;  // null: the stack of the thread
   Body body_ = nullptr;
   void* argument_ = nullptr;
-  // What the sanitizers are told.
+  // For the sanitizers.
   [[maybe_unused]] void* sanitizer_state_ = nullptr;
   [[maybe_unused]] const void* bottom_ = nullptr;
   [[maybe_unused]] std::size_t bytes_ = 0;

@@ -1,5 +1,5 @@
-// The executors of a simulated node, one for each of its threads: tasks are resumed by events; a frozen node
-// resumes nothing. Between two of its tasks' suspensions a thread may be stopped while others go on.
+// The executors of a simulated node, one for each of its threads: events resume tasks; a frozen node resumes
+// none. A thread may be stopped between two suspensions of its tasks, while other threads run.
 #pragma once
 
 #include <coroutine>
@@ -15,14 +15,14 @@ class SimExecutor final : public Executor, private Occurrence {
  public:
   // `model` and `hostility` are read at every use: they may change while the world runs.
   SimExecutor(World& world, std::uint32_t node, const LatencyModel& model, const Hostility& hostility);
-  // Another thread of the node of `first`, which outlives it.
+  // Another thread of the node of `first`, which outlives this.
   explicit SimExecutor(SimExecutor& first);
 
   void ready(std::coroutine_handle<> task) noexcept override { ready_after(0, task); }
   void ready_after_pause(std::coroutine_handle<> task, unsigned attempt) noexcept override;
   void ready_after(std::uint64_t delay_ns, std::coroutine_handle<> task) noexcept;
 
-  // Nothing runs on the node before then; 0: not frozen.
+  // No task runs on the node before this time; 0: not frozen.
   std::uint64_t frozen_until_ns() const noexcept { return first_.frozen_until_ns_; }
   void freeze(std::uint64_t duration_ns) noexcept;
   void thaw() noexcept { first_.frozen_until_ns_ = 0; }
@@ -34,7 +34,7 @@ class SimExecutor final : public Executor, private Occurrence {
   World& world_;
   const LatencyModel& model_;
   const Hostility& hostility_;
-  SimExecutor& first_;  // of the node
+  SimExecutor& first_;  // the node's first executor
   std::uint64_t frozen_until_ns_ = 0;
   unsigned slowness_ = 1;
 };

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t short_interruption_events = 12;
 constexpr std::uint64_t long_interruption_events = 400;
 
-// What fabric.h forbids: a put sends bytes that an earlier step of the batch fetches.
+// Forbidden by fabric.h: a put sends bytes that an earlier step of the batch fetches.
 bool sends_what_it_fetches(std::span<const Step> steps) noexcept {
   for (std::size_t put = 1; put < steps.size(); ++put) {
     if (steps[put].verb != Verb::put) continue;
@@ -40,7 +40,7 @@ struct SimFabric::Message {
 SimFabric::Link::Link(SimFabric& receiver_, Rank sender_)
     : Occurrence(receiver_.self_.value << 4 | 3), receiver(receiver_), sender(sender_) {}
 
-// `argument`: one more than the bytes that have arrived, or 0 when their turn has come.
+// `argument`: one more than the bytes that have arrived, or 0 when it is their turn.
 void SimFabric::Link::occur(std::uint64_t argument) noexcept {
   World& world = receiver.world_;
   const std::uint64_t frozen_until = receiver.executor_.frozen_until_ns();
@@ -108,7 +108,7 @@ std::uint64_t SimFabric::link_ns(std::uint64_t bytes) const noexcept {
 void SimFabric::interrupt(unsigned per_mille) noexcept {
   Random& random = world_.random();
   if (random.below(1000) >= per_mille) return;
-  // Now and then for as long as a thread may lose its processor: others finish what they were at.
+  // Sometimes for as long as a thread may lose its processor, so that other threads finish their work.
   world_.interrupt(1 +
                    random.below(random.chance(10) ? long_interruption_events : short_interruption_events));
 }

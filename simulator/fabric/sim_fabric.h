@@ -1,7 +1,7 @@
-// The fabric driver `sim`: peers in one process and in virtual time, as bad as the contract of fabric.h
-// allows. Batches overtake each other, long steps land in pieces, completions come late, posts are refused at
-// random; it neither drops nor repeats, and messages of one sender to one receiver stay in order. One thread;
-// not for use outside of World::step() except to start tasks.
+// The fabric driver `sim`: peers in one process and in virtual time, as hostile as the contract of fabric.h
+// allows. Batches overtake each other, long steps take effect in pieces, completions are late, posts are
+// refused at random; nothing is dropped or repeated, and messages of one sender to one receiver stay in
+// order. One thread; outside of World::step() only to start tasks.
 #pragma once
 
 #include <algorithm>
@@ -21,17 +21,17 @@ namespace musubi::fabric::sim {
 
 class SimFabric;
 
-// One direction of a node's way to the network: what goes through it goes one after the other.
+// One direction of a node's link to the network: it serves one transfer at a time.
 class Port {
  public:
-  // Something that needs the port for `duration_ns` is there. Result: when its turn begins.
+  // A transfer that takes `duration_ns` arrives at the port. Result: when its turn begins.
   std::uint64_t begin(std::uint64_t now_ns, std::uint64_t duration_ns) noexcept {
     const std::uint64_t turn = std::max(now_ns, free_at_ns_);
     free_at_ns_ = turn + duration_ns;
     return turn;
   }
-  // The last byte of something that needs the port for `duration_ns`, and was alone on its way, is there.
-  // Result: when it is through.
+  // The last byte of a transfer that takes `duration_ns` arrives, after a path without other transfers.
+  // Result: when the transfer ends.
   std::uint64_t end(std::uint64_t now_ns, std::uint64_t duration_ns) noexcept {
     free_at_ns_ = std::max(now_ns, free_at_ns_ + duration_ns);
     return free_at_ns_;
@@ -41,7 +41,7 @@ class Port {
   std::uint64_t free_at_ns_ = 0;
 };
 
-// All nodes of a world and what lies between them.
+// All nodes of a world and the network between them.
 class Network {
  public:
   Network(World& world, std::uint32_t ranks, const LatencyModel& model, const Hostility& hostility);
@@ -53,7 +53,7 @@ class Network {
   std::uint32_t ranks() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
   SimFabric& node(Rank rank) noexcept { return *nodes_[rank.value]; }
 
-  // From now on the world behaves: for the phase that demands progress.
+  // Ends all hostility: for the phase that demands progress.
   void become_calm() noexcept;
 
  private:
@@ -68,16 +68,15 @@ class SimFabric final : public Fabric {
   SimFabric(Network& network, Rank self);
   ~SimFabric();
 
-  // Registers memory at this node; before use.
+  // Registers memory of this node; before use.
   void attach(const RegionMemory& memory);
   World& world() noexcept { return world_; }
   SimExecutor& executor() noexcept { return executor_; }
-  // The executor of one more thread of this node.
+  // The executor of another thread of this node.
   SimExecutor& add_thread() { return *threads_.emplace_back(std::make_unique<SimExecutor>(executor_)); }
 
-  // From now on what this node does may be stopped: at `percent` of the places that others_may_act() names,
-  // and at a tenth of that of those named by touch(), which are many. Each batch and message touches
-  // something.
+  // From now on this node may be stopped: at `percent` of the calls of others_may_act(), and at a tenth of
+  // that of the calls of touch(), which are many. Each batch and message calls touch().
   void allow_interruptions(unsigned percent) noexcept { interruption_ = percent; }
   void others_may_act() noexcept {
     if (interruption_ != 0) interrupt(interruption_ * 10);
@@ -87,15 +86,15 @@ class SimFabric final : public Fabric {
   }
   trace::Counters& counters() noexcept { return counters_; }
   unsigned operations_in_flight() const noexcept { return in_flight_; }
-  // To other nodes, so far; also in bytes.
+  // To other nodes so far; also in bytes.
   std::uint64_t messages_sent(MessageKind kind) const noexcept {
     return messages_sent_[static_cast<std::size_t>(kind)];
   }
   std::uint64_t message_bytes_sent() const noexcept { return message_bytes_sent_; }
-  // Batches of other nodes on this node's memory, so far.
+  // Batches of other nodes on this node's memory so far.
   std::uint64_t batches_served() const noexcept { return batches_served_; }
-  // Batches and messages of other nodes that came while no thread of this node said that it looks for
-  // arrivals: its service thread wakes for them.
+  // Batches and messages of other nodes that arrived while no thread of this node polled: they wake its
+  // service thread.
   std::uint64_t arrivals_that_wake() const noexcept { return arrivals_that_wake_; }
 
   Rank self() const noexcept override { return self_; }
@@ -110,7 +109,7 @@ class SimFabric final : public Fabric {
                std::span<const std::byte> body) noexcept override;
   void listen(MessageKind kind, Listener* listener) noexcept override;
   void offer(ProcedureId id, Procedure procedure) noexcept override { procedures_.offer(id, procedure); }
-  // Everything arrives by events of the world: there is nothing to poll and nobody to wake.
+  // All arrivals are events of the world: there is nothing to poll and no thread to wake.
   bool progress() noexcept override { return false; }
   void wait(const std::atomic<bool>&) noexcept override;
   void wake() noexcept override {}
@@ -119,7 +118,7 @@ class SimFabric final : public Fabric {
   void begin_looks() noexcept override { ++looks_; }
   void end_looks() noexcept override { --looks_; }
   std::byte* direct(Rank peer, RegionId region) noexcept override;
-  // Nobody looks twice at one instant.
+  // Virtual time does not pass while a thread polls, so one check suffices.
   bool watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept override {
     return word.load() != unwanted;
   }
@@ -127,8 +126,8 @@ class SimFabric final : public Fabric {
  private:
   struct Message;
   struct Operation;
-  // Messages of one sender on their way to this node: arrivals are events, each takes the oldest one, so that
-  // a frozen receiver cannot reorder them.
+  // Messages of one sender on their way to this node. Arrivals are events, each of which takes the oldest
+  // message, so that a frozen receiver cannot reorder them.
   struct Link final : Occurrence {
     Link(SimFabric& receiver_, Rank sender_);
     void occur(std::uint64_t argument) noexcept override;
@@ -141,7 +140,7 @@ class SimFabric final : public Fabric {
   };
 
   void interrupt(unsigned per_mille) noexcept;
-  // Of what another node sent.
+  // Counts an arrival from another node.
   void note_arrival() noexcept { arrivals_that_wake_ += looks_ == 0; }
   Outcome take(Rank peer, std::span<const Step> steps, Event& completion) noexcept;
   bool is_near(Rank peer) const noexcept {

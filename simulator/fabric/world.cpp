@@ -68,7 +68,7 @@ bool World::is_stopped(const Occurrence& occurrence) const {
                      [&](const Stopped& s) { return s.occurrence == &occurrence; });
 }
 
-// Whether one of those that were stopped goes on before the next event.
+// Whether a stopped occurrence continues before the next event.
 bool World::is_one_due() const {
   return heap_.empty() || !may_stop_ ||
          std::any_of(stopped_.begin(), stopped_.end(), [&](const Stopped& s) { return s.until <= events_; });
@@ -80,7 +80,7 @@ void World::go_on_with(Fiber& next) {
   before.go_on_with(next);
 }
 
-// The one that is due first.
+// Continues the stopped occurrence that is due first.
 void World::go_on_with_stopped() {
   const auto first = std::min_element(stopped_.begin(), stopped_.end(),
                                       [](const Stopped& a, const Stopped& b) { return a.until < b.until; });
@@ -100,7 +100,7 @@ Fiber& World::free_fiber() {
   return *fiber;
 }
 
-// The work of another fiber between two events; the thread's own fiber is preferred.
+// Does the work of another fiber between two events; prefers the thread's own fiber.
 void World::drive(void* argument) {
   World& world = *static_cast<World*>(argument);
   for (;;) {

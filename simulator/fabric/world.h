@@ -1,6 +1,6 @@
-// The simulated world: virtual time, one queue of events, one random source. Two runs from one seed execute
-// the same events in the same order and end with the same hash; nothing in here depends on addresses or on
-// real time.
+// The simulated world: virtual time, one queue of events, one random source. Two runs with the same seed
+// execute the same events in the same order and end with the same hash; nothing here depends on addresses or
+// on real time.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace musubi::fabric::sim {
 
-// What an event does. Events are pairs (occurrence, argument), so that scheduling one costs no allocation.
+// The action of an event. Events are pairs (occurrence, argument), so that scheduling one allocates nothing.
 // Like a thread, an occurrence does one thing at a time: while it is stopped half-way its other events wait.
 class Occurrence {
  public:
-  // `identity` names the occurrence in the event hash: the same on every run, so never derived from an
+  // `identity` identifies the occurrence in the event hash: the same in every run, so never derived from an
   // address.
   explicit Occurrence(std::uint32_t identity) noexcept : identity_(identity) {}
   virtual void occur(std::uint64_t argument) noexcept = 0;
@@ -32,7 +32,7 @@ class Occurrence {
   std::uint32_t identity_;
 };
 
-// Looks at the world after each event: the checkers.
+// Observes the world after each event: the checkers.
 class Observer {
  public:
   virtual void after_event() noexcept = 0;
@@ -50,21 +50,21 @@ class World {
   std::uint64_t now_ns() const noexcept { return now_ns_; }
   Random& random() noexcept { return random_; }
   std::uint64_t events() const noexcept { return events_; }
-  // Of everything executed so far: time, order and identity of each event.
+  // Hash of all executed events: their time, order and identity.
   std::uint64_t hash() const noexcept { return hash_; }
 
   // Executes occurrence.occur(argument) at now + delay; equal times in the order of these calls.
   void after(std::uint64_t delay_ns, Occurrence& occurrence, std::uint64_t argument) {
     push(Entry{now_ns_ + delay_ns, sequence_++, &occurrence, argument});
   }
-  // Executes the next event. Result: false when there is none.
+  // Executes the next event. Result: false if there is none.
   bool step();
-  // Executes events until none is left or `events_max` were executed, and ends those that were stopped.
-  // Result: false when some are left.
+  // Executes events until none is left or `events_max` were executed, and completes stopped ones. Result:
+  // false if some are left.
   bool run(std::uint64_t events_max);
 
-  // Inside an event: stops it half-way until `events` others have begun, or no other can. These may be
-  // stopped, too, and all go on in any order, as threads do. Half-done states are not observed.
+  // Inside an event: stops it half-way until `events` other events have begun, or no other one can. These may
+  // be stopped, too, and all continue in any order, as threads do. Half-done states are not observed.
   void interrupt(std::uint64_t events);
 
   // May be null.
@@ -73,7 +73,7 @@ class World {
   // Folds a value (a result, a choice of the program) into the hash.
   void fold(std::uint64_t value) noexcept { hash_ = (hash_ ^ value) * 0x9fb21c651e98df25u + (hash_ >> 29); }
 
-  // Notes that a rare situation was visited. `mark` is a literal.
+  // Notes that a rare situation occurred. `mark` is a literal.
   void reached(std::string_view mark) { ++marks_[mark]; }
   const std::map<std::string_view, std::uint64_t>& marks() const noexcept { return marks_; }
 
@@ -112,12 +112,12 @@ class World {
   bool may_stop_ = true;
   bool thread_is_free_ = false;  // the caller of step() is between two events, and another fiber runs
   Fiber thread_;                 // the caller of step()
-  Fiber* fiber_ = &thread_;      // that runs
+  Fiber* fiber_ = &thread_;      // the running fiber
   Occurrence* present_ = nullptr;
-  std::vector<std::unique_ptr<Fiber>> fibers_;  // all others
-  std::vector<Fiber*> free_;                    // of them, between two events
+  std::vector<std::unique_ptr<Fiber>> fibers_;  // all fibers except thread_
+  std::vector<Fiber*> free_;                    // of fibers_: those between two events
   std::vector<Stopped> stopped_;
-  std::vector<Entry> waiting_;  // for their occurrences to go on
+  std::vector<Entry> waiting_;  // until their occurrences continue
   Observer* observer_ = nullptr;
   std::map<std::string_view, std::uint64_t> marks_;
 };

@@ -9,12 +9,12 @@
 
 namespace musubi::vm {
 
-// Not for several threads at once: a simulated node has one.
+// Not thread-safe: a simulated node has one thread.
 class SoftVm final : public Vm {
  public:
   explicit SoftVm(std::uint64_t blocks) : access_(blocks, Access::none) {}
 
-  // Each operation checks that every block of the run is in the state it starts from.
+  // Each operation checks the current access of every block of the run.
   void open_read(BlockRun run) noexcept override { change(run, Access::none, Access::none, Access::read); }
   void open_write(BlockRun run) noexcept override { change(run, Access::none, Access::none, Access::write); }
   void upgrade(BlockRun run) noexcept override { change(run, Access::read, Access::read, Access::write); }
@@ -23,7 +23,7 @@ class SoftVm final : public Vm {
   void leave_open(BlockRun run) noexcept override { open_write(run); }
 
   Access access(BlockId block) const noexcept { return access_[block.value]; }
-  // Calls so far: each would be one of the kernel.
+  // Operations so far; with real pages each would be a system call.
   std::uint64_t changes() const noexcept { return changes_; }
   bool allows(BlockId block, Access wanted) const noexcept { return access_[block.value] >= wanted; }
 

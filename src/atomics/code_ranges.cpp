@@ -53,7 +53,7 @@ bool lies_within(CodeRange inner, const std::vector<CodeRange>& outer) {
   });
 }
 
-// Empty when the file has no section headers, or none that make sense.
+// Empty if the file has no section headers, or only invalid ones.
 std::vector<ElfW(Shdr)> executable_sections(const File& file, ElfW(Ehdr) & header) {
   if (!file.read(&header, sizeof header, 0) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
   if (header.e_shoff == 0 || header.e_shnum == 0 || header.e_shentsize != sizeof(ElfW(Shdr))) return {};
@@ -102,7 +102,7 @@ Result<std::vector<CodeRange>> code_of_object(const dl_phdr_info& object, const 
   for (const ElfW(Shdr) & section : executable_sections(file, header)) {
     ranges.push_back({object.dlpi_addr + section.sh_addr, section.sh_size});
   }
-  // A file that was replaced after the start does not describe what is loaded.
+  // A file that was replaced after the start does not describe the loaded code.
   std::erase_if(ranges, [&segments](CodeRange range) { return !lies_within(range, segments); });
   return ranges.empty() ? segments : ranges;
 }

@@ -32,7 +32,7 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
-  // Empty when they are not all in the file.
+  // Empty if they are not all in the file.
   template <class T>
   std::span<const T> at(std::uint64_t offset, std::uint64_t count) const {
     if (offset > bytes_.size() || count > (bytes_.size() - offset) / sizeof(T)) return {};
@@ -58,7 +58,7 @@ void add_symbols(std::vector<CodeRange>& functions, const MappedFile& file, Sect
 }
 
 // The search table of .eh_frame_hdr (Linux Standard Base, "Exception Frames"): pairs of four bytes, relative
-// to the header. Encodings that linkers do not use are left out.
+// to the header. Encodings that linkers do not use are not supported.
 struct TableHeader {
   std::uint8_t version, frame_encoding, count_encoding, table_encoding;
   std::int32_t frame;
@@ -68,14 +68,14 @@ struct TableEntry {
   std::int32_t function, description;
 };
 constexpr std::uint8_t unsigned_of_4 = 0x03, from_header_of_4 = 0x3b, from_here_of_4 = 0x1b;
-// How a description begins, if addresses in it are from_here_of_4.
+// The head of a frame description, if its addresses are from_here_of_4.
 struct Description {
   std::uint32_t bytes, common;
   std::int32_t function;
   std::uint32_t function_bytes;
 };
 
-// How many bytes the function at `address` has. 0: its description cannot be read.
+// The size of the function at `address` in bytes. 0: its description cannot be read.
 std::uint64_t bytes_of(const MappedFile& file, Sections sections, std::uint64_t address,
                        std::uint64_t place) {
   for (const ElfW(Shdr) & section : sections) {

@@ -1,4 +1,4 @@
-// Where functions lie in an object's file, by its symbols and by its tables for unwinding.
+// Finds the functions in an object's file, by its symbols and its unwind tables.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace musubi::atomics {
 
-// The functions of the file at `path` that is loaded at `base` (0: at its own addresses); without bytes where
-// only the first instruction is known. In no order, some twice. Empty when the file cannot be read.
+// The functions of the file at `path` that is loaded at `base` (0: at its own addresses), with 0 bytes if
+// only the first instruction is known. In no order, some twice. Empty if the file cannot be read.
 std::vector<CodeRange> functions_of(const std::string& path, std::uintptr_t base);
 
 }  // namespace musubi::atomics

@@ -24,7 +24,7 @@
 namespace musubi::atomics {
 namespace {
 
-// Springboards farther from a site are out of its reach.
+// A springboard farther from a site is out of its reach.
 constexpr std::uintptr_t padding_reach = 512;
 constexpr std::size_t file_bytes_max = std::size_t{16} << 20;
 constexpr std::string_view suffix = ".scan";
@@ -32,10 +32,10 @@ constexpr std::string_view suffix = ".scan";
 // The file: a header, the identity and build in one text, code ranges, sites and padding. Addresses count
 // from the first byte of code.
 struct Header {
-  std::uint64_t checksum =
-      0;  // of everything after it; finds damage, while files of other users are not read
+  // Of all that follows; detects damage only, since files of other users are never read.
+  std::uint64_t checksum = 0;
   std::uint64_t text_bytes = 0, ranges = 0, sites = 0, paddings = 0;
-  std::uint64_t padding_checksum = 0;  // of the code that lies there
+  std::uint64_t padding_checksum = 0;  // of the code in the padding ranges
   std::uint64_t instructions = 0, unsupported = 0, undecodable_bytes = 0, doubtful = 0, undecided = 0;
   std::uint64_t has_load_spins = 0;
 };
@@ -58,7 +58,7 @@ bool is_my_folder(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && is_mine(status);
 }
 
-// Without readdir, which is the program's in a rank: a directory there is an object of the job.
+// Without readdir, which in a rank is the program's: a directory opened through it is an object of the job.
 std::vector<std::string> names_in(const std::string& path) {
   std::vector<std::string> names;
   const os::FileDescriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -75,7 +75,7 @@ std::vector<std::string> names_in(const std::string& path) {
   }
 }
 
-// Empty when it cannot be read, or is not to be.
+// Empty if it cannot be read, or must not be.
 std::vector<char> read_file(const std::string& path) {
   const os::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
@@ -88,7 +88,7 @@ std::vector<char> read_file(const std::string& path) {
   return content;
 }
 
-// Takes values off the front of what was read.
+// Takes values from the front of the bytes read.
 class Reader {
  public:
   explicit Reader(std::span<const char> left) : left_(left) {}
@@ -141,7 +141,7 @@ std::uint64_t hash_of_code(const std::vector<CodeRange>& ranges) {
   return hash;
 }
 
-// Nothing when it is not what lies there.
+// Nothing if the code at the site has changed.
 std::optional<Site> site_from(const StoredSite& stored, std::uintptr_t base,
                               const std::vector<CodeRange>& code) {
   Site site;
@@ -321,7 +321,7 @@ void KeptScans::keep(const std::string& identity, const std::vector<CodeRange>& 
   write_file(path_of(identity), content);
 }
 
-// The oldest go first, whatever is left of interrupted writes among them.
+// The oldest go first, including leftovers of interrupted writes.
 void KeptScans::make_room(std::size_t bytes) const {
   struct File {
     timespec time;

@@ -1,13 +1,13 @@
-// Loops of finished machine code that can only end by what somebody else stores.
+// Finds loops in machine code that only a store by another thread can end.
 #pragma once
 
 #include <cstddef>
 
 namespace musubi::atomics {
 
-// Whether there is a loop that loads from memory, compares, and changes nothing that it loads from. Compilers
-// translate a wait for `omp atomic read`, for std::atomic's load or for a volatile so. Any bytes may be
-// given. Loops that call functions are not found, except the small functions of unoptimised code.
+// Whether the code has a loop that loads from memory, compares, and changes nothing that it loads from.
+// Compilers make such a loop from a wait by `omp atomic read`, std::atomic's load or a volatile. Accepts any
+// bytes. Misses loops that call functions, except the small functions of unoptimised code.
 bool has_load_spins(const void* code, std::size_t bytes) noexcept;
 
 }  // namespace musubi::atomics

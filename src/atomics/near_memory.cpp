@@ -10,13 +10,13 @@ namespace musubi::atomics {
 namespace {
 
 constexpr std::uintptr_t page = 4096;
-constexpr std::uintptr_t lowest = 64 * 1024;  // what vm.mmap_min_addr leaves to programs
+constexpr std::uintptr_t lowest = 64 * 1024;  // the default of vm.mmap_min_addr
 
 std::uintptr_t rounded_up(std::uintptr_t value) {
   return (value + page - 1) & ~(page - 1);
 }
 
-// What is not mapped, ascending.
+// The unmapped ranges, ascending.
 std::vector<AddressRange> free_ranges() {
   std::vector<AddressRange> gaps;
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
@@ -81,12 +81,12 @@ Result<std::uint8_t*> FreeMemory::map_near(AddressRange code, std::size_t bytes,
     (end <= code.begin ? below : above).push_back(end - bytes);
   }
   std::reverse(below.begin(), below.end());
-  // Above the code the farthest places come first: the heap needs the room close behind a program.
+  // Above the code the farthest places are first: the heap needs the room right after a program.
   std::reverse(above.begin(), above.end());
   below.insert(below.end(), above.begin(), above.end());
   for (std::uintptr_t candidate : below) {
     std::uint8_t* const mapped = try_map(candidate, bytes);
-    take({candidate, candidate + bytes});  // by others otherwise
+    take({candidate, candidate + bytes});  // mapped now, here or by other code
     if (mapped != nullptr) return mapped;
   }
   return Error{

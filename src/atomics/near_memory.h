@@ -1,4 +1,4 @@
-// Memory that jumps of limited reach get to.
+// Memory within the reach of relative jumps.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace musubi::atomics {
 
-// What was not mapped when this was made, outside of what is reserved. To ask the kernel takes longer than to
-// patch a library, so one of these serves many. One thread at a time.
+// The address ranges that were unmapped at construction, without reserved ones. Asking the kernel takes
+// longer than patching a library, so one object serves many libraries. One thread at a time.
 class FreeMemory {
  public:
   explicit FreeMemory(const SharedRanges& reserved);
 
   // In whole pages, ascending.
   const std::vector<AddressRange>& gaps() const noexcept { return gaps_; }
-  // Maps `bytes` bytes (rounded up to pages), readable and writable, of which every byte is less than `reach`
-  // away from every byte of `code`. Below the code if possible, so that the heap above it can grow.
+  // Maps `bytes` bytes (rounded up to pages), readable and writable, each less than `reach` away from every
+  // byte of `code`. Below the code if possible, so that the heap above it can grow.
   Result<std::uint8_t*> map_near(AddressRange code, std::size_t bytes, std::size_t reach);
-  // The caller has mapped this.
+  // The caller has mapped this range.
   void take(AddressRange range);
 
  private:
@@ -30,7 +30,7 @@ class FreeMemory {
 
 // The same at an address of the caller's choice, which must be free.
 Result<std::uint8_t*> map_at(std::uintptr_t address, std::size_t bytes);
-// Maps a page, readable and writable, at `address`; false when something is there.
+// Maps a page, readable and writable, at `address`; false if the page is already mapped.
 bool map_page(std::uintptr_t address);
 
 }  // namespace musubi::atomics

@@ -1,4 +1,4 @@
-// The parts of the address space that are shared, as the patched code and the fault handler look at them.
+// The shared parts of the address space, in the form that patched code and the fault handler test.
 #pragma once
 
 #include <array>
@@ -18,15 +18,15 @@ struct AddressRange {
 class SharedRanges {
  public:
   static constexpr std::size_t count_max = 32;
-  // What patched code compares against before it asks `contains`.
+  // Ranges that patched code compares with before it asks `contains`.
   static constexpr std::size_t filter_count_max = 4;
 
   // Whether an address within the ranges is shared. Signal-safe.
   using Holds = bool (*)(std::uintptr_t address);
 
   SharedRanges() = default;
-  // Sorts, and joins what touches. Null for `holds`: all of the ranges is shared. Fails when more than
-  // count_max remain.
+  // Sorts the ranges and joins adjacent ones. Null for `holds`: the ranges are shared as a whole. Fails if
+  // more than count_max remain.
   static Result<SharedRanges> make(std::span<const AddressRange> ranges, Holds holds = nullptr);
 
   std::span<const AddressRange> all() const { return {ranges_.data(), count_}; }

@@ -13,7 +13,7 @@
 namespace musubi::atomics::x86_64 {
 
 extern "C" {
-// Written once at the start: the assembly below has no other place to look.
+// Written once at the start; a global because the assembly below reads it.
 __attribute__((visibility("hidden"), used)) VectorState musubi_atomics_vector_state{};
 }
 
@@ -28,8 +28,8 @@ struct Sites {
   std::size_t count;
 };
 
-// Patched machine code and the handler of SIGTRAP are entered without any argument, so that what they need
-// has to be found at a fixed place: one per process, written before threads exist.
+// Patched machine code and the handler of SIGTRAP run without an argument, so their state has a fixed
+// address: one per process, written before threads exist.
 struct Attachment {
   AtomicSink* sink = nullptr;
   SharedRanges ranges;
@@ -39,7 +39,7 @@ struct Attachment {
   std::atomic<std::size_t> site_tables{0};
 } attachment;
 
-// What the entry pushes.
+// The frame that the entry pushes.
 struct Frame {
   Registers registers;
   std::uint64_t return_address;
@@ -83,7 +83,7 @@ const TrapSite* find_trap(std::uintptr_t address) {
   return nullptr;
 }
 
-// All state components that the kernel has enabled, save the tiles of AMX: 8 KiB that our code does not
+// All state components that the kernel has enabled, except the tiles of AMX: 8 KiB that our code does not
 // touch.
 bool find_vector_state() {
   unsigned a, b, c, d;
@@ -108,7 +108,7 @@ bool find_vector_state() {
 
 }  // namespace
 
-// The part of the entry below that saves vectors with any processor. xrstor brings the program's MXCSR back.
+// The part of the entry below that saves vectors on any processor. xrstor restores the program's MXCSR.
 extern "C" __attribute__((naked, visibility("hidden"), used)) void musubi_atomics_save_by_xsave() {
   asm(R"(
       sub musubi_atomics_vector_state(%rip), %rsp
@@ -139,10 +139,10 @@ extern "C" __attribute__((naked, visibility("hidden"), used)) void musubi_atomic
 // Saves everything: the compiler of the program does not know that there is a call. MXCSR gets its default,
 // as the ABI promises to C++.
 //
-// With AVX-512 by moves: xsave and xrstor take longer than all the rest of an atomic operation on a word that
-// is here. x87 is left out: no code of the runtime uses it. Where the upper halves of the vectors 0 to 15 are
-// not in use (XGETBV with 1), they are not touched, but cleared behind the call: code of 128 bits runs slower
-// on some processors beside halves that are in use.
+// With AVX-512 by moves: xsave and xrstor take longer than the rest of an atomic operation on a local word.
+// x87 is left out: no code of the runtime uses it. If the upper halves of vectors 0 to 15 are not in use
+// (XGETBV with 1), they are not saved, but cleared after the call: some processors run 128-bit code slower
+// while upper halves are in use.
 __attribute__((naked, visibility("hidden"))) void musubi_atomics_entry() {
   asm(R"(
       pushfq

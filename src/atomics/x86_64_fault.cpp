@@ -4,7 +4,7 @@
 namespace musubi::atomics {
 namespace {
 
-// The kernel's names in the processor's numbering.
+// The kernel's register indices in the processor's numbering.
 constexpr int kernel_index[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                                   REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 

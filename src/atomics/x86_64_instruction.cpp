@@ -58,11 +58,11 @@ std::optional<Mnemonic> mnemonic_of(ZydisMnemonic mnemonic) {
   }
 }
 
-// Candidates by the first decoding step, which does not look at operands.
+// Candidates by the first decoding step, which ignores operands.
 bool is_candidate(const ZydisDecodedInstruction& decoded) {
   if (decoded.mnemonic == ZYDIS_MNEMONIC_MFENCE) return true;
   if ((decoded.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0) return true;
-  // XCHG with memory locks without being told.
+  // XCHG with memory locks implicitly.
   return decoded.mnemonic == ZYDIS_MNEMONIC_XCHG && (decoded.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0 &&
          decoded.raw.modrm.mod != 3;
 }
@@ -137,7 +137,7 @@ std::optional<Instruction> describe(const ZydisDecoder& decoder, const ZydisDeco
   }
   const bool known_width = instruction.bytes == 1 || instruction.bytes == 2 || instruction.bytes == 4 ||
                            instruction.bytes == 8 || instruction.bytes == 16;
-  // A result in rsp would have to move the frame that the emulation itself stands on.
+  // A result in rsp would move the emulation's own stack frame.
   if (!known_width || (writes_source(*mnemonic) && instruction.source_register == rsp)) return std::nullopt;
   return instruction;
 }

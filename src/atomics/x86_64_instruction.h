@@ -1,4 +1,4 @@
-// What an x86-64 atomic instruction does, as read from its bytes.
+// An x86-64 atomic instruction, decoded from its bytes.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ enum class SegmentBase : std::uint8_t { none, fs };
 inline constexpr std::uint8_t no_register = 0xff;
 inline constexpr unsigned instruction_bytes_max = 15;
 
-// Registers are numbered as the processor does: rax rcx rdx rbx rsp rbp rsi rdi r8 ... r15.
+// Registers have the processor's numbers: rax rcx rdx rbx rsp rbp rsi rdi r8 ... r15.
 enum Register : std::uint8_t { rax = 0, rcx = 1, rdx = 2, rbx = 3, rsp = 4 };
 
 struct Instruction {
@@ -44,10 +44,10 @@ struct Instruction {
   std::uint8_t length = 0;       // of the instruction
   std::uint8_t bytes = 0;        // width of the memory operand
   Source source = Source::none;  // the operand that is not memory
-  bool orders = false;           // Site
+  bool orders = false;           // as Site::orders
   std::uint8_t source_register = no_register;
   bool source_is_high_byte = false;  // ah, ch, dh, bh
-  std::int64_t immediate = 0;        // sign-extended; only its low `bytes` bytes count
+  std::int64_t immediate = 0;        // sign-extended; only its low `bytes` bytes are used
   // The address: segment + base + index * scale + displacement, or next instruction + displacement.
   SegmentBase segment = SegmentBase::none;
   bool rip_relative = false;
@@ -58,8 +58,7 @@ struct Instruction {
   std::uint8_t displacement_at = 0;  // byte offset of the displacement in the instruction; for rip_relative
   std::int64_t displacement = 0;
 
-  // mfence, or a locked operation that leaves a word of the stack as it was: what compilers make of a full
-  // fence.
+  // mfence, or a locked operation that does not change a word of the stack: the full fence of compilers.
   bool is_fence() const;
 };
 
@@ -67,7 +66,7 @@ struct Instruction {
 // that can be emulated (not: gs segment; a result in rsp). Signal-safe; reads no byte beyond the instruction.
 std::optional<Instruction> decode(const void* code, std::size_t available) noexcept;
 
-// A cheap first look: false means that decode would find no read-modify-write. Reads no byte beyond the
+// A cheap first test: false means that decode would find no read-modify-write. Reads no byte beyond the
 // opcode.
 bool may_be_atomic(const void* code) noexcept;
 

@@ -6,7 +6,7 @@
 namespace musubi::atomics::x86_64 {
 namespace {
 
-// What follows an opcode. `unknown` stands for everything that is rare, forbidden or of interest.
+// The bytes that follow an opcode. `unknown`: rare, forbidden, or of interest to the scan.
 enum class Form : std::uint8_t {
   unknown,
   plain,         // nothing
@@ -23,14 +23,14 @@ enum class Form : std::uint8_t {
   shift_byte,
   move_byte,   // operand_byte; only number 0 of the group
   move_word,   // operand_word; only number 0 of the group
-  unary_byte,  // group of test, not, neg, mul, ...: number 0 has a byte behind it
+  unary_byte,  // group of test, not, neg, mul, ...: number 0 is followed by a byte
   unary_word,
   step,          // inc and dec
   step_or_call,  // and calls, jumps and pushes
   bit_test,      // operand_byte; from number 4 of the group on
 };
 
-// Vector instructions mean something else, or nothing, by the prefix before them.
+// A prefix gives vector instructions another meaning, or none.
 enum Prefixes : std::uint8_t { none = 1, with_66 = 2, with_f3 = 4, with_f2 = 8, whole_or_66 = 3, any = 15 };
 
 struct Opcode {
@@ -84,7 +84,7 @@ constexpr Map one_byte_map() {
   return map;
 }
 
-// Behind 0f.
+// After 0f.
 constexpr Map two_byte_map() {
   Map map{};
   set(map, 0x0b, 0x0b, Form::plain, none);
@@ -131,7 +131,7 @@ constexpr Map two_byte_map() {
 constexpr Map one_byte = one_byte_map();
 constexpr Map two_byte = two_byte_map();
 
-// Bytes of the operand, from its ModRM byte on; 0 when `available` ends before it.
+// Bytes of the operand, from its ModRM byte on; 0 if `available` ends before it.
 std::size_t operand_bytes(const std::uint8_t* code, std::size_t available) {
   if (available < 1) return 0;
   const unsigned mode = code[0] >> 6, base = code[0] & 7;
@@ -153,7 +153,7 @@ struct Size {
   std::size_t word() const { return is_16_bit ? 2 : 4; }
 };
 
-// Bytes behind operand number `member` of a group; empty: not one of the common.
+// Bytes after operand number `member` of a group; empty: not a common instruction.
 struct Behind {
   bool known;
   std::size_t bytes;
@@ -192,7 +192,7 @@ Behind behind_operand(Form form, unsigned member, unsigned mode, Size size) {
   }
 }
 
-// Bytes behind the opcode; SIZE_MAX: not one of the common.
+// Bytes after the opcode; SIZE_MAX: not a common instruction.
 std::size_t bytes_behind(Form form, const std::uint8_t* code, std::size_t available, Size size) {
   switch (form) {
     case Form::unknown:
@@ -224,7 +224,7 @@ std::size_t common_length(const void* code, std::size_t available) noexcept {
   const auto* byte = static_cast<const std::uint8_t*>(code);
   std::size_t at = 0;
   std::uint8_t prefix = none;
-  // One of these at most: two are rare.
+  // At most one of these: two are rare.
   if (available > 0 && (byte[0] == 0x66 || byte[0] == 0xf2 || byte[0] == 0xf3)) {
     prefix = byte[0] == 0x66 ? with_66 : byte[0] == 0xf2 ? with_f2 : with_f3;
     ++at;

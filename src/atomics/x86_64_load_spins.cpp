@@ -9,10 +9,10 @@ namespace musubi::atomics {
 namespace {
 
 constexpr std::size_t loop_bytes_max = 256, function_bytes_max = 80;
-constexpr std::size_t longest_read = 16;  // behind the first byte of an instruction, whatever its length
+constexpr std::size_t longest_read = 16;  // after the first byte of an instruction, for any length
 constexpr std::uint8_t rax = 0, rsp = 4, rbp = 5, none = 0xff;
 
-// One instruction with a ModRM byte, as far as it matters here.
+// The relevant parts of an instruction with a ModRM byte.
 struct Operands {
   std::uint8_t reg;
   std::uint8_t base = none;  // of memory; rip-relative or absolute: none
@@ -52,12 +52,12 @@ Operands operands_of(const std::uint8_t* modrm, std::uint8_t rex) {
   return o;
 }
 
-// What a loop does, instruction by instruction; false as soon as it is no mere wait.
+// Follows a loop instruction by instruction; false as soon as it is no mere wait.
 class Loop {
  public:
   Loop(const std::uint8_t* code, std::size_t bytes) : code_(code), bytes_(bytes) {}
 
-  // Of [begin, end): what is run before the jump back.
+  // The code [begin, end) before the jump back.
   bool only_waits(std::size_t begin, std::size_t end) {
     std::size_t at = begin;
     while (at < end) {
@@ -69,12 +69,12 @@ class Loop {
   }
 
  private:
-  // What a register holds at this place of the loop.
+  // The contents of a register at this point of the loop.
   enum class Holds : std::uint8_t { what_it_held_before, a_constant, a_slot_of_the_frame, anything };
   struct Source {
     Holds holds = Holds::what_it_held_before;
     std::int32_t slot = 0;
-    bool is_address = false;  // of a load, with what it held before the loop
+    bool is_address = false;  // of a load, with its value from before the loop
     bool is_written = false;
   };
 
@@ -123,14 +123,14 @@ class Loop {
     std::array<std::int32_t, 16> displacements{};
     std::size_t count = 0;
   };
-  // Result: false when there are too many.
+  // Result: false if there are too many.
   static bool add(Slots& slots, std::int32_t slot) {
     if (slots.count == slots.displacements.size()) return false;
     slots.displacements[slots.count++] = slot;
     return true;
   }
 
-  // Result: the length of the instruction, 0: not one of a wait.
+  // Result: the length of the instruction, 0: not part of a wait.
   std::size_t follow(std::size_t start, unsigned depth) {
     const std::size_t length = length_at(start);
     if (length == 0 || start + longest_read > bytes_) return 0;
@@ -151,7 +151,7 @@ class Loop {
   }
 
   bool two_bytes(const std::uint8_t* c, std::uint8_t rex) {
-    if ((c[0] & 0xf0) == 0x80 || c[0] == 0x1f) return true;  // a jump forwards, or nothing
+    if ((c[0] & 0xf0) == 0x80 || c[0] == 0x1f) return true;  // a forward jump or a no-operation
     const Operands o = operands_of(c + 1, rex);
     if ((c[0] & 0xf0) == 0x90) return stores(o);
     const bool extends = c[0] == 0xb6 || c[0] == 0xb7 || c[0] == 0xbe || c[0] == 0xbf;
@@ -167,7 +167,7 @@ class Loop {
       writes(static_cast<std::uint8_t>((opcode & 7) | (rex & 1) << 3));
       return true;
     }
-    // The frame of a function that is called.
+    // The frame of a called function.
     if (depth != 0 && ((opcode & 0xf0) == 0x50 || opcode == 0xc9)) return true;
     const Operands o = operands_of(c + 1, rex);
     switch (opcode) {
@@ -212,7 +212,7 @@ class Loop {
     }
   }
 
-  // A function that only computes, as unoptimised code calls them for orders of memory.
+  // A function that only computes: unoptimised code calls such functions for memory orders.
   bool calls(std::size_t at, unsigned depth) {
     std::int32_t distance = 0;
     std::memcpy(&distance, code_ + at + 1, sizeof distance);
@@ -229,7 +229,7 @@ class Loop {
     return false;
   }
 
-  // Whether each turn loads from where the last one did.
+  // Whether each iteration loads from the same addresses.
   bool addresses_hold() const {
     for (const Source& source : sources_) {
       if (source.is_address && source.is_written) return false;

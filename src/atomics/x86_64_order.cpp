@@ -58,14 +58,14 @@ struct Step {
   Places writes;
   bool loads = false;     // from memory outside of the frame
   bool is_copy = false;   // of one place to another
-  bool is_known = false;  // all that it does stands above
+  bool is_known = false;  // the fields above describe its effects completely
   bool reads_flags = false;
   bool writes_flags = false;
   std::size_t length = 0;
-  std::int64_t jump = 0;  // of a conditional one: how far, from its end
+  std::int64_t jump = 0;  // of a conditional jump: the distance from its end
   bool jumps_if_equal = false;
   bool jumps_if_unequal = false;
-  bool notes_success = false;  // keeps in a byte what the flags say; a test of it says the opposite
+  bool notes_success = false;  // stores success in a byte; a test of the byte inverts the condition
 };
 
 bool is_move(ZydisMnemonic mnemonic) {
@@ -103,7 +103,7 @@ void add_memory(const ZydisDecodedOperand& operand, Step& step) {
   if ((operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0 && in_frame) step.writes.add(place);
 }
 
-// The code before such an instruction belongs to something else.
+// The code before such an instruction belongs to another path.
 bool leads_elsewhere(ZydisInstructionCategory category) {
   return category == ZYDIS_CATEGORY_CALL || category == ZYDIS_CATEGORY_RET ||
          category == ZYDIS_CATEGORY_UNCOND_BR || category == ZYDIS_CATEGORY_INTERRUPT;
@@ -155,8 +155,8 @@ Step step_at(const ZydisDecoder& decoder, const std::uint8_t* code, std::size_t 
   return step;
 }
 
-// Goes back from a compare-and-exchange. Finds where the expected value comes from, and what the new value is
-// computed from.
+// Goes back from a compare-and-exchange. Finds the origin of the expected value and the inputs of the new
+// value.
 class History {
  public:
   explicit History(const Instruction& instruction) {
@@ -168,7 +168,7 @@ class History {
   // Result: whether the new value is computed from the expected one; nothing: not known yet.
   std::optional<bool> go_back(const Step& step) {
     if (!step.is_known) return is_shared();
-    // A look at the value: a count that must not be zero, a bit that tells.
+    // A test of the value: a count that must not be zero, a flag bit.
     if (step.writes.empty() && step.reads.share_any_with(expected_)) return false;
     const bool makes_expected = step.writes.share_any_with(expected_);
     const bool found = makes_expected && step.loads;
@@ -181,7 +181,7 @@ class History {
   bool is_shared() const { return expected_.share_any_with(inputs_); }
 
  private:
-  // A value that is loaded through a pointer is not computed from the pointer: a step does not read it.
+  // A value that is loaded through a pointer is not computed from the pointer, which does not count as read.
   static void replace(Places& places, const Step& step, bool is_made) {
     if (!is_made) return;
     for (const Place& place : step.writes) places.remove(place);
@@ -214,7 +214,7 @@ bool reads_flags(const ZydisDecoder& decoder, const std::uint8_t* code, std::siz
   return false;
 }
 
-// What holds the expected value when a compare-and-exchange begins.
+// The places that hold the expected value when a compare-and-exchange begins.
 Places copies_of_expected(const ZydisDecoder& decoder, const std::uint8_t* code, std::size_t bytes,
                           const Recent& before) {
   Places copies, changed_since;
@@ -235,9 +235,8 @@ Places copies_of_expected(const ZydisDecoder& decoder, const std::uint8_t* code,
   return copies;
 }
 
-// Whether the code at `at`, behind a compare-and-exchange that has succeeded, looks at the value that it has
-// found (`found` holds it). To move the value, or to compare it with itself, is no look: unoptimised code
-// tells success so.
+// Whether the code at `at`, after a successful compare-and-exchange, uses the old value (`found` holds it).
+// Moving the value, or comparing it with itself, is no use: unoptimised code reports success that way.
 bool looks_at_result(const ZydisDecoder& decoder, const std::uint8_t* code, std::size_t bytes, std::size_t at,
                      Places found) {
   constexpr unsigned steps_max = 24;

@@ -1,4 +1,4 @@
-// What the code around an atomic instruction makes of it.
+// The use that the code around an atomic instruction makes of its result.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,10 @@
 
 namespace musubi::atomics::x86_64 {
 
-// Whether threads may meet by the instruction at `at`: what it finds is used for more than to compute what it
-// stores. Three forms do not count, because nobody looks at the sum: `lock add` whose flags nobody reads, a
-// loop that computes the new value from the one that it found and tries again (`omp atomic` on a double), and
-// an addition that takes a place in a list (x86_64_places.h).
-// `before`: a walk that has come to `at`.
+// Whether threads may synchronise by the instruction at `at`: the code uses the old value for more than to
+// compute the new one. Three forms do not count, because no code reads the sum: `lock add` whose flags are
+// not read, a loop that computes the new value from the old one and retries (`omp atomic` on a double), and
+// an addition that reserves a place in a list (x86_64_places.h). `before`: the walk up to `at`.
 bool orders(const std::uint8_t* code, std::size_t bytes, std::size_t at, const Instruction& instruction,
             const Recent& before) noexcept;
 

@@ -18,9 +18,9 @@ namespace musubi::atomics {
 namespace {
 
 constexpr std::uintptr_t page = 4096;
-// Jumps reach 2 GiB; less, because stubs refer to data beside the code as well.
+// Jumps reach 2 GiB; less here, because stubs also refer to data near the code.
 constexpr std::size_t reach = (std::size_t{1} << 31) - (std::size_t{64} << 20);
-// Behind a program, for what grows there.
+// Room after a program for its growing heap.
 constexpr std::size_t heap_room_bytes = std::size_t{64} << 20;
 
 std::uintptr_t page_of(std::uintptr_t address) {
@@ -59,7 +59,7 @@ class CodePages {
     std::sort(pages_.begin(), pages_.end());
     pages_.erase(std::unique(pages_.begin(), pages_.end()), pages_.end());
   }
-  // Executable all the while: this very code may lie in one of the pages.
+  // Executable throughout: this very code may be in one of the pages.
   bool open() {
     opened_ = protect(PROT_READ | PROT_WRITE | PROT_EXEC, pages_.size());
     return opened_ == pages_.size();
@@ -67,7 +67,7 @@ class CodePages {
   void close() const { MUSUBI_CHECK(protect(PROT_READ | PROT_EXEC, opened_) == opened_); }
 
  private:
-  // Result: how many pages, from the first on, have the protection now.
+  // Result: how many pages, from the first on, now have the protection.
   std::size_t protect(int protection, std::size_t count) const {
     for (std::size_t i = 0; i < count; ++i) {
       if (::mprotect(reinterpret_cast<void*>(pages_[i]), page, protection) != 0) return i;
@@ -79,7 +79,7 @@ class CodePages {
   std::size_t opened_ = 0;
 };
 
-// The table has to live as long as the code does: for ever.
+// The table must live as long as the code: forever.
 bool publish_traps(std::vector<x86_64::TrapSite> traps) {
   if (traps.empty()) return true;
   std::sort(traps.begin(), traps.end(),
@@ -91,7 +91,7 @@ bool publish_traps(std::vector<x86_64::TrapSite> traps) {
   return false;
 }
 
-// They live as long.
+// This table lives as long.
 bool publish_sites(const std::vector<Site>& sites) {
   auto* table = new Site[sites.size()];
   std::copy(sites.begin(), sites.end(), table);

@@ -9,7 +9,7 @@
 namespace musubi::atomics::x86_64 {
 namespace {
 
-// One bit for each general register, by the processor's number; one more for whatever else.
+// One bit for each general register, by the processor's number; one more for all other registers.
 using Registers = std::uint32_t;
 constexpr Registers bit(unsigned number) {
   return Registers{1} << number;
@@ -33,10 +33,10 @@ struct Decoded {
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 };
 
-// What an instruction does with registers and memory.
+// The effects of an instruction on registers and memory.
 struct Effects {
   Registers reads = 0, writes = 0, cuts = 0;  // `cuts`: written as a whole
-  Registers loads_at = 0;                     // addresses of what it reads
+  Registers loads_at = 0;                     // addresses of its memory reads
   bool stores = false;
   bool tests_flags = false, changes_flags = false;
 };
@@ -80,11 +80,11 @@ Effects effects_of(const Decoded& d) {
   return effects;
 }
 
-// A way through the code, with the registers that hold the result or what is computed from it.
+// A path through the code, with the registers that hold the result or values computed from it.
 struct Way {
   std::size_t at;
   Registers found;
-  bool flags;  // tell of the result
+  bool flags;  // depend on the result
 
   friend bool operator==(const Way&, const Way&) = default;
 };
@@ -110,7 +110,7 @@ class Ways {
 
 enum class Outcome : std::uint8_t { goes_on, ends, is_looked_at };
 
-// An instruction that does not lead anywhere else.
+// An instruction that does not branch.
 Outcome carry_out(const Effects& effects, Way& way) {
   if (way.flags && effects.tests_flags) return Outcome::is_looked_at;
   if ((way.found & effects.loads_at) != 0) return Outcome::is_looked_at;
@@ -191,7 +191,7 @@ class Search {
 
 }  // namespace
 
-// The flags behind the addition tell of the sum.
+// The flags after the addition depend on the sum.
 bool only_takes_a_place(const std::uint8_t* code, std::size_t bytes, std::size_t at,
                         unsigned result) noexcept {
   return result < 16 && Search(code, bytes).only_takes_a_place({at, bit(result), true});

@@ -21,7 +21,7 @@ Change short_jump(std::uintptr_t from, std::uintptr_t to) {
   return Change{from, short_jump_bytes, {0xeb, distance}};
 }
 
-// No thread executes what an instruction leaves after its jump.
+// No thread executes the rest of an instruction after its jump.
 Change filled(Change change, std::size_t bytes) {
   std::fill(change.code.begin() + static_cast<std::ptrdiff_t>(change.bytes),
             change.code.begin() + static_cast<std::ptrdiff_t>(bytes), breakpoint);

@@ -1,4 +1,4 @@
-// Which bytes of an object's code are to change, and how, so that its atomics lead to their stubs.
+// Plans the changes of an object's code that lead its atomics to their stubs.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct Change {
   std::array<std::uint8_t, instruction_bytes_max> code{};
 };
 
-// What to write where a jump lands that could not be led to its stub.
+// Code to write at the target of a jump that cannot reach its stub directly.
 struct Landing {
   std::uintptr_t address;
   std::uintptr_t stub;
@@ -33,7 +33,8 @@ class Plan {
  public:
   Plan(const std::vector<CodeRange>& padding, Puns puns) : springboards_(padding), puns_(std::move(puns)) {}
 
-  // By descending address: a jump may depend on bytes behind its instruction, which then are as they will be.
+  // By descending address: a jump may depend on bytes after its instruction, which then have their final
+  // values.
   void add(const Site& site, std::uintptr_t stub);
 
   const std::vector<Change>& changes() const { return changes_; }
@@ -47,13 +48,13 @@ class Plan {
   bool add_springboard(const Site& site, std::uintptr_t stub, std::size_t own);
   bool add_pun(const Site& site, std::uintptr_t stub, std::size_t own);
   void change(const Change& change);
-  // Sets `byte`, which the code has at `address`, to what it will be.
+  // Sets `byte`, the code's byte at `address`, to its planned value.
   void look_up(std::uintptr_t address, std::uint8_t& byte) const;
 
   Springboards springboards_;
   Puns puns_;
   std::vector<Change> changes_;
-  std::map<std::uintptr_t, std::size_t> changed_;  // from addresses to places in changes_
+  std::map<std::uintptr_t, std::size_t> changed_;  // from addresses to indices of changes_
   std::vector<TrapSite> traps_;
   std::vector<Landing> landings_;
 };

@@ -7,10 +7,10 @@ namespace {
 
 constexpr std::size_t distance_bytes = 4;
 constexpr std::uint8_t jump_opcode = 0xe9;
-// A segment that 64-bit code ignores.
+// A segment prefix that 64-bit code ignores.
 constexpr std::uint8_t idle_prefix = 0x3e;
-constexpr std::uintptr_t lowest = 64 * 1024;  // what vm.mmap_min_addr leaves to programs
-// Each is a mapping of its own.
+constexpr std::uintptr_t lowest = 64 * 1024;  // the default of vm.mmap_min_addr
+// Each is a separate mapping.
 constexpr std::size_t pages_max = 1024;
 
 }  // namespace
@@ -56,7 +56,7 @@ std::optional<std::uintptr_t> Puns::land(Window window) {
   return std::nullopt;
 }
 
-// The highest page that holds a landing: the heap needs the room close behind a program.
+// The highest page that can hold a landing: the heap needs the room right after a program.
 bool Puns::add_page(Window window) {
   if (pages_.size() == pages_max) return false;
   constexpr int attempts_max = 4;

@@ -1,10 +1,10 @@
 // Jumps for instructions that have too few bytes for one.
 //
-// A near jump is e9 and four bytes of distance, lowest first. Where the instruction ends before the distance
-// does, the highest bytes of the distance are those of the next instruction. These bytes stay as they are,
-// and any jump to the next instruction still executes them: the patch is exact, whatever jumps where. Only
-// the lower bytes can be chosen, and memory has to be mapped where such a jump can land. Prefixes that do
-// nothing shift the distance, and so the bytes that are fixed.
+// A near jump is e9 and four bytes of distance, lowest first. If the instruction ends before the distance
+// does, the highest bytes of the distance are those of the next instruction. These bytes do not change, and a
+// jump to the next instruction still executes them: the patch is exact for every control flow. Only the lower
+// bytes can be chosen, and memory must be mapped where such a jump can land. Ignored prefixes shift the
+// distance, and so the bytes that are fixed.
 #pragma once
 
 #include <bitset>
@@ -20,32 +20,32 @@
 
 namespace musubi::atomics::x86_64 {
 
-// What lies where such a jump lands: jmp *0(%rip), and the address of the stub.
+// The code at the target of such a jump: jmp *0(%rip), and the address of the stub.
 inline constexpr std::size_t landing_bytes = 14;
 
 class Puns {
  public:
-  // Maps a page at that address and nowhere else; false when that cannot be.
+  // Maps a page at exactly that address; false if that is impossible.
   using MapPage = std::function<bool(std::uintptr_t)>;
-  // `free`: where pages may lie, ascending.
+  // `free`: ranges for new pages, ascending.
   Puns(std::vector<AddressRange> free, MapPage map_page) : free_(std::move(free)), map_page_(map_page) {}
 
   struct Pun {
     std::vector<std::uint8_t> code;  // for the instruction's own bytes
-    std::size_t shared_bytes = 0;    // of those behind it, on which the jump depends from now on
+    std::size_t shared_bytes = 0;    // of the bytes after it, on which the jump depends from now on
     std::uintptr_t landing = 0;
   };
   // For an instruction at `address` of which `own` bytes may be replaced (fewer than a jump has), with
-  // `following` behind them. Nothing when no landing can be had.
+  // `following` after them. Nothing if no landing is possible.
   std::optional<Pun> take(std::uintptr_t address, std::size_t own, std::span<const std::uint8_t> following);
 
-  // Of the pages that were mapped, ascending.
+  // The mapped pages, ascending.
   std::vector<std::uintptr_t> pages() const;
 
   static constexpr std::uintptr_t page_bytes = 4096;
 
  private:
-  // Where a landing may begin: [first, last].
+  // The range of addresses where a landing may begin: [first, last].
   struct Window {
     std::uintptr_t first;
     std::uintptr_t last;

@@ -11,7 +11,7 @@ namespace {
 
 using Code = std::span<const std::uint8_t>;
 
-// Result: false when no instruction begins at `at`.
+// Result: false if no instruction begins at `at`.
 bool decode_at(Code code, std::size_t at, ZydisDecodedInstruction& decoded) {
   ZydisDecoder decoder;
   return ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) &&
@@ -39,7 +39,7 @@ std::size_t target(const ZydisDecodedInstruction& instruction, std::size_t at, s
   return code_bytes;
 }
 
-// Prefixes are not looked for: compilers set none but bnd before direct branches.
+// Ignores prefixes: compilers set none but bnd before direct branches.
 bool may_branch(const std::uint8_t* code) {
   const std::uint8_t first = code[0] == 0xf2 ? code[1] : code[0];
   return first == 0xe8 || first == 0xe9 || first == 0xeb || (first & 0xf0) == 0x70 || first == 0x0f;
@@ -87,7 +87,7 @@ void Reach::walk(const Atomic& atomic) {
   entries_.clear();
 }
 
-// From `at` to where the path ends, or has been before.
+// From `at` to the end of the path, or to an instruction seen before.
 void Reach::follow(std::size_t at, const Atomic& atomic) {
   Recent recent;
   ZydisDecodedInstruction instruction;

@@ -9,20 +9,20 @@
 namespace musubi::atomics {
 namespace {
 
-// Tables between functions decode as instructions for a while before they do not.
+// Tables between functions decode as instructions for a while before they stop decoding.
 constexpr std::size_t doubtful_distance = 256;
 constexpr std::size_t alignment = 16;
-constexpr std::size_t following_bytes = 4;  // what a jump can share with the code behind a site
+constexpr std::size_t following_bytes = 4;  // the bytes after a site that a jump can share
 
-// glibc and others jump from "je" (74 01) or its relatives over the one byte of the prefix.
+// glibc and other libraries jump from "je" (74 01) or its relatives over the one byte of the prefix.
 bool is_entered_inside(const std::uint8_t* code, std::size_t at) {
   if (at < 2 || code[at] != 0xf0 || code[at - 1] != 0x01) return false;
   const std::uint8_t opcode = code[at - 2];
   return opcode == 0xeb || (opcode & 0xf0) == 0x70;
 }
 
-// Adds a no-operation to what came before it. What lies behind an aligned address may be entered there: a
-// function that starts with room for a tracer.
+// Appends a no-operation to the preceding ones. A new padding begins at an aligned address, where control may
+// enter: a function may start with room for a tracer.
 void add_padding(std::vector<CodeRange>& padding, std::uintptr_t address, std::size_t bytes) {
   const bool continues =
       !padding.empty() && padding.back().begin + padding.back().bytes == address && address % alignment != 0;
@@ -92,7 +92,7 @@ class Code {
   const std::uintptr_t address_;
 };
 
-// Sites near data stay if they are reached; those that are reached and were not seen are added.
+// Keeps sites near data if they are reached, and adds reached sites that the linear walk missed.
 void settle_doubt(Scan& scan, const Doubt& doubt, const Code& code, const FunctionsOf& functions) {
   std::vector<Site> doubtful, reached;
   std::erase_if(scan.sites, [&](const Site& site) {

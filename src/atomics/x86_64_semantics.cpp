@@ -72,7 +72,7 @@ std::uint64_t result_flags(std::uint64_t result, unsigned bytes) {
   return flags;
 }
 
-// The vector of carries out of each bit tells CF and AF, its two top bits OF (Warren, Hacker's Delight,
+// The vector of carries out of each bit gives CF and AF, its two top bits OF (Warren, Hacker's Delight,
 // 2-13).
 std::uint64_t carry_flags(std::uint64_t carries, std::uint64_t overflows, unsigned bytes) {
   const unsigned top = bytes * 8 - 1;

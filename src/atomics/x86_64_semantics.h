@@ -1,4 +1,4 @@
-// From an instruction and the registers to an operation on memory, and from the old value back to registers
+// Translates an instruction and the registers to an operation on memory, and its old value back to registers
 // and flags. Pure, signal-safe.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace musubi::atomics::x86_64 {
 
-// As pushed by the entry from patched code; `general` in the processor's numbering.
+// In the order in which the entry from patched code pushes them; `general` in the processor's numbering.
 struct Registers {
   std::uint64_t general[16];
   std::uint64_t flags;
@@ -20,18 +20,17 @@ struct Request {
   AtomicOperation operation;
 };
 
-// Where the instruction's operand lies. `next_instruction` is the address behind it. For bit tests with the
-// offset in a register this is the unit of the operand's width that holds the bit, as the processor accesses
-// it.
+// The address of the instruction's memory operand. `next_instruction` is the address after it. For bit tests
+// with the offset in a register this is the unit of the operand's width that holds the bit, as the processor
+// accesses it.
 std::uintptr_t effective_address(const Instruction& instruction, const Registers& registers,
                                  std::uintptr_t next_instruction, std::uintptr_t fs_base);
 
-// What to carry out. REQUIRES: not a fence by mfence.
+// REQUIRES: not a fence by mfence.
 AtomicOperation operation_of(const Instruction& instruction, const Registers& registers);
 
-// Sets registers and flags to what they are after the instruction, given what the word held before. Flags
-// that the processor leaves undefined are as they are on common ones: AF cleared by logic, the others of a
-// bit test kept.
+// Sets registers and flags as after the instruction, given the old value of the word. Flags that the
+// processor leaves undefined are as on common ones: AF cleared by logic, the other flags of a bit test kept.
 void complete(const Instruction& instruction, AtomicValue old, Registers& registers);
 
 // The base of the running thread's fs segment.

@@ -14,25 +14,24 @@ namespace musubi::atomics::x86_64 {
 inline constexpr std::size_t jump_bytes = 5;        // with a 32-bit distance
 inline constexpr std::size_t short_jump_bytes = 2;  // with an 8-bit distance
 
-// A padding that is used starts with a short jump over the rest: code may run into it, and then goes on as
-// before.
+// A used padding starts with a short jump over the rest, for code that runs into it.
 class Springboards {
  public:
   // `padding` by ascending address.
   explicit Springboards(const std::vector<CodeRange>& padding);
 
-  // The short jump that belongs at the start of a padding that is used.
+  // The short jump at the start of a used padding.
   struct Hop {
     std::uintptr_t address;
     std::uint8_t distance;
   };
   struct Board {
     std::uintptr_t place;    // of jump_bytes bytes
-    std::optional<Hop> hop;  // when it is the first in its padding
+    std::optional<Hop> hop;  // if the place is the first in its padding
   };
-  // Takes a place that a short jump at `address` reaches. Nothing when there is none.
+  // Takes a place that a short jump at `address` reaches. Nothing if none is left.
   std::optional<Board> take(std::uintptr_t address);
-  // Nothing more is taken in paddings that have a byte of [begin, end).
+  // Excludes paddings that have a byte of [begin, end) from further use.
   void close(std::uintptr_t begin, std::uintptr_t end);
 
  private:

@@ -90,7 +90,7 @@ class StubWriter {
 
   std::size_t write() {
     step_over_red_zone();
-    // Forms that compilers hardly use leave the look at the address to the entry.
+    // Rare forms leave the test of the address to the entry.
     const bool tests = !instruction_.is_fence() && !has_register_bit_offset(instruction_) &&
                        !instruction_.address_is_32_bit && fits_32(displacement_after_pushes());
     std::uint8_t* native = nullptr;
@@ -134,8 +134,8 @@ class StubWriter {
   }
   bool keeps_flags() const { return !overwrites_flags(instruction_.mnemonic); }
 
-  // The address against the filter; private ones go on into the native instruction, others fall out behind
-  // it. Result: the place where the native instruction starts.
+  // Tests the address against the filter: private addresses continue into the native instruction, shared ones
+  // fall out after it. Result: the start of the native instruction.
   std::uint8_t* write_test() {
     out_.bytes({0x50, 0x51});  // push %rax; push %rcx
     write_address();

@@ -1,4 +1,4 @@
-// The machine code that stands in for one atomic instruction.
+// The machine code that replaces one atomic instruction.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ struct StubHeader {
 
 inline constexpr std::size_t stub_bytes_max = 384;
 
-// Writes the stub of `instruction`, which lies at `site`, to `at`, where it will run. `header` and `at` must
-// be within 2 GiB of the site. Result: its length, or 0 when it cannot be built there (data out of reach).
+// Writes the stub of `instruction`, located at `site`, to `at`, where it will run. `header` and `at` must be
+// within 2 GiB of the site. Result: its length, or 0 if it cannot be built there (data out of reach).
 std::size_t write_stub(std::uint8_t* at, const StubHeader& header, const Instruction& instruction,
                        std::uintptr_t site);
 

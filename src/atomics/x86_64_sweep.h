@@ -14,7 +14,7 @@ struct Sweep {
   std::size_t unsupported = 0;  // atomic, but of a form that cannot be emulated
 };
 
-// Where the last instructions of a walk begin.
+// The starts of a walk's last instructions.
 class Recent {
  public:
   static constexpr std::size_t kept = 64;
@@ -29,15 +29,15 @@ class Recent {
   std::size_t count_ = 0;
 };
 
-// What the walk reports, each with its offset, ascending.
+// The events of the walk, each with its offset, ascending.
 struct SweepEvents {
   std::function<void(std::size_t, const Instruction&, const Recent& before)> atomic;
   std::function<void(std::size_t, std::size_t)> padding;  // a no-operation of several bytes, with its length
-  // One byte that is not code: data, most likely. The walk goes on at the next.
+  // One byte that is not code, most likely data. The walk continues at the next byte.
   std::function<void(std::size_t)> undecodable;
 };
 
-// May be given any bytes.
+// Accepts any bytes.
 Sweep sweep(const void* code, std::size_t bytes, const SweepEvents& events);
 
 }  // namespace musubi::atomics::x86_64

@@ -1,4 +1,4 @@
-// Atomic read-modify-write operations as data, and what they compute.
+// Atomic read-modify-write operations as data, and their results.
 #pragma once
 
 #include <cstddef>
@@ -27,14 +27,14 @@ struct AtomicOperation {
   std::uint8_t bytes;  // 1, 2, 4, 8 or 16
   AtomicValue operand = 0;
   AtomicValue compare = 0;
-  bool orders = false;  // the program makes more of what it finds than the new value: threads may meet by it
+  bool orders = false;  // the program uses the old value beyond the new one: threads may synchronise by it
 };
 
 inline AtomicValue mask_of(unsigned bytes) {
   return bytes >= 16 ? ~AtomicValue{0} : (AtomicValue{1} << (8 * bytes)) - 1;
 }
 
-// The value in memory after the operation, given the one before.
+// The value in memory after the operation, from the old value.
 inline AtomicValue apply(const AtomicOperation& operation, AtomicValue old) {
   using Kind = AtomicOperation::Kind;
   const AtomicValue mask = mask_of(operation.bytes);
@@ -64,15 +64,14 @@ inline AtomicValue apply(const AtomicOperation& operation, AtomicValue old) {
   __builtin_unreachable();
 }
 
-// Whether a processor does it by one instruction, where the operand lies `offset` bytes behind an aligned
-// place.
+// Whether a processor does it by one instruction, at `offset` bytes from an aligned address.
 constexpr bool is_one_instruction(const AtomicOperation& operation, std::size_t offset) {
   return operation.bytes <= sizeof(std::uint64_t) && offset % operation.bytes == 0;
 }
 
 // Changes a word by a processor atomic: another thread of its rank may store to it plainly at the same time
-// (a spin lock that is given back), and that store must not vanish between our load and our store. Result:
-// the value before.
+// (a spin lock that is released), and that store must not vanish between our load and our store. Result: the
+// old value.
 template <class Word>
 AtomicValue modify_word(std::byte* place, const AtomicOperation& operation) noexcept {
   auto* word = reinterpret_cast<Word*>(place);
@@ -85,7 +84,7 @@ AtomicValue modify_word(std::byte* place, const AtomicOperation& operation) noex
   return old;
 }
 
-// The same for all sizes; what is not aligned, or has 16 bytes, changes by a load and a store.
+// The same for all sizes; operands that are unaligned or have 16 bytes change by a load and a store.
 inline AtomicValue modify_in_place(std::byte* place, const AtomicOperation& operation) noexcept {
   const bool aligned = reinterpret_cast<std::uintptr_t>(place) % operation.bytes == 0;
   switch (aligned ? operation.bytes : 0) {

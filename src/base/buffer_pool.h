@@ -1,4 +1,4 @@
-// Buffers of one size for what is fetched while its place is in use. Taken and given back on the fault path:
+// Buffers of one size for fetched bytes whose destination is in use. The fault path takes and returns them:
 // no malloc, a buffer is mapped once and kept.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Why a call of the system failed, and what helps, for messages to the user.
+// The cause of a failed system call and its remedy, for messages to the user.
 #pragma once
 
 #include <cerrno>
@@ -7,8 +7,8 @@
 
 namespace musubi {
 
-// The system's text for `error` (errno), and a remedy where the error has one of its own:
-// "Too many open files; raise `ulimit -n`".
+// The system's text for `error` (errno), and a remedy if the error has a specific one: "Too many open files;
+// raise `ulimit -n`".
 inline std::string cause_of(int error) {
   const char* remedy = "";
   switch (error) {

@@ -1,17 +1,17 @@
-// Checks of our own invariants. A check that fails is a bug of Musubi, never of the user; it is always on.
+// Checks of our own invariants. A check that fails is a bug of Musubi, never of the user; checks are always
+// on.
 #pragma once
 
 #include <cstdarg>
 
 namespace musubi {
 
-// Prints one line (where, what, rank and thread when known) with write(2) and aborts. Safe in a signal
-// handler.
+// Prints one line (where, what, rank and thread if known) with write(2) and aborts. Safe in a signal handler.
 [[noreturn]] void check_failed(const char* file, int line, const char* condition) noexcept;
 [[noreturn]] void check_failed(const char* file, int line, const char* condition, const char* format,
                                ...) noexcept __attribute__((format(printf, 4, 5)));
 
-// Text that stands in front of each such line, e.g. "rank 3". Set once at start, before threads exist.
+// Prefix of each such line, e.g. "rank 3". Set once at start, before threads exist.
 void set_check_prefix(const char* prefix) noexcept;
 
 }  // namespace musubi

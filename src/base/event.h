@@ -1,4 +1,4 @@
-// Event: set once by anyone, awaited by at most one task. Gate: a first-come first-served lock for tasks.
+// Event: set once by any thread, awaited by at most one task. Gate: a first-come first-served lock for tasks.
 #pragma once
 
 #include <atomic>
@@ -13,14 +13,13 @@ namespace musubi {
 
 class Event {
  public:
-  // Any thread. The event may be destroyed by the waiter as soon as it is resumed; set() touches nothing
-  // after that.
+  // Any thread. The waiter may destroy the event as soon as it is resumed; set() touches nothing after that.
   void set() noexcept {
     Waiter* waiter = state_.exchange(set_mark(), std::memory_order_acq_rel);
     if (waiter != nullptr && waiter != set_mark()) waiter->executor->ready(waiter->task);
   }
   bool is_set() const noexcept { return state_.load(std::memory_order_acquire) == set_mark(); }
-  // REQUIRES: nobody waits.
+  // REQUIRES: no task waits.
   void reset() noexcept { state_.store(nullptr, std::memory_order_relaxed); }
 
   auto operator co_await() noexcept { return Awaiter{*this, {}}; }
@@ -64,7 +63,7 @@ class Gate {
     Gate* gate_;
   };
 
-  // Whether nobody held it a moment ago.
+  // Whether it was free a moment ago.
   bool looks_free() noexcept {
     lock_.lock();
     const bool free = !held_;
@@ -72,7 +71,7 @@ class Gate {
     return free;
   }
 
-  // A Pass, or none while anybody else holds it.
+  // A Pass, or none while another task holds the gate.
   std::optional<Pass> try_enter() noexcept {
     lock_.lock();
     const bool free = !held_;
@@ -104,7 +103,7 @@ class Gate {
       executor = &waiting.promise().executor();
       task = waiting;
       gate.lock_.lock();
-      if (!gate.held_) {  // left between the two looks
+      if (!gate.held_) {  // freed between the two checks
         gate.held_ = true;
         gate.lock_.unlock();
         return false;

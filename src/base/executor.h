@@ -14,8 +14,8 @@ class Executor {
   // Resumes `task` soon, on the executor's own thread. May be called from any thread; never blocks.
   virtual void ready(std::coroutine_handle<> task) noexcept = 0;
 
-  // Resumes `task` after a pause that grows with `attempt` (0, 1, 2, …): for "busy" and "changed under my
-  // hands". Called on the executor's own thread only.
+  // Resumes `task` after a pause that grows with `attempt` (0, 1, 2, …): for retries after "busy" or after a
+  // concurrent change. Called on the executor's own thread only.
   virtual void ready_after_pause(std::coroutine_handle<> task, unsigned attempt) noexcept = 0;
 };
 

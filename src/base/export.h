@@ -1,4 +1,4 @@
-// What a shared library of ours shows to programs; everything else is built with hidden visibility.
+// Marks the functions that our shared libraries export to programs; all other symbols have hidden visibility.
 #pragma once
 
 #define MUSUBI_EXPORT __attribute__((visibility("default")))

@@ -1,5 +1,5 @@
-// Memory of standard containers from the frame pool: for tables that grow where malloc is forbidden, in a
-// fault or beside a program whose malloc gives shared memory.
+// Allocates standard containers from the frame pool: for tables that grow where malloc is forbidden, in a
+// fault or in a program whose malloc returns shared memory.
 #pragma once
 
 #include <cstddef>

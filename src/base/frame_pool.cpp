@@ -16,14 +16,14 @@
 namespace musubi {
 namespace {
 
-// Size classes: of 64 bytes each up to 4 KiB, then of 4 KiB each. Frames of tasks that fetch runs of blocks
-// are among the larger ones, and one is made per miss of a stream.
+// Size classes: steps of 64 bytes up to 4 KiB, then steps of 4 KiB. Frames of tasks that fetch runs of blocks
+// are among the larger ones, and each miss of a stream makes one.
 constexpr std::size_t small_step = 64, small_classes = 64, small_max = small_step * small_classes;
 constexpr std::size_t large_step = small_max, frame_bytes_max = 8 * large_step;
 constexpr std::size_t class_count = small_classes + frame_bytes_max / large_step;  // [0] stays empty
 constexpr std::size_t chunk_bytes = 256 * 1024;
-// What a pool keeps of one class. The thread that resumes a task frees its frame, not the thread that made
-// it. Without a bound frames would gather in the pools of threads that sleep much.
+// The bound of a pool's list of one class. The thread that resumes a task frees its frame, not the thread
+// that made it. Without a bound, frames would pile up in the pools of threads that sleep a lot.
 constexpr std::size_t kept_bytes = 64 * 1024, kept_least = 4;
 
 constexpr std::size_t class_of(std::size_t bytes) {
@@ -64,17 +64,17 @@ struct FrameList {
   }
 };
 
-// Of one thread at a time. A pool outlives its thread, and the next thread without one takes it over.
+// Used by one thread at a time. A pool outlives its thread, and the next thread without a pool takes it over.
 struct Pool {
   FrameList free[class_count];
   char* cursor;
   char* end;
-  std::atomic<std::uint64_t> owner;  // thread id, and above it how often the pool has changed hands
-  Pool* next;                        // of all pools
+  std::atomic<std::uint64_t> owner;  // thread id; the upper bits count the changes of owner
+  Pool* next;                        // in the list of all pools
 };
 
-// A thread that takes a pool over sees all that the ended one did: the kernel has told of its end. The
-// sanitizer of threads does not know that and must be told.
+// A thread that takes a pool over sees all writes of the ended thread, because the kernel has reported its
+// end. The thread sanitizer does not know that and must be told.
 #if defined(__SANITIZE_THREAD__)
 extern "C" void __tsan_acquire(void* place);
 extern "C" void __tsan_release(void* place);
@@ -89,18 +89,18 @@ void note_use(Pool&) noexcept {}
 void note_adoption(Pool&) noexcept {}
 #endif
 
-// Constant-initialised and trivially destructible: usable in a signal handler and while a thread ends.
-// A pointer, as thread-local storage may lie on a stack that is shared memory: the lists in it would be
-// changes to be released at every barrier.
+// Constant-initialised and trivially destructible: usable in a signal handler and while a thread ends. A
+// pointer, because thread-local storage may be on a stack in shared memory: the lists in it would be changes
+// to release at every barrier.
 constinit thread_local Pool* pool_of_thread = nullptr;
 
-// Global for the same reason as the thread-local pointer: frames are made in signal handlers. The lock is
-// only tried: a handler may have interrupted its holder.
+// Global for the same reason as the thread-local pointer: signal handlers make frames. The lock is only
+// tried: a handler may have interrupted its holder.
 constinit struct {
   SpinLock lock;
-  FrameList free[class_count] MUSUBI_GUARDED_BY(lock){};  // more than some pool may keep
-  std::atomic<Pool*> pools{nullptr};                      // all of them
-  std::atomic<Pool*> next_look{nullptr};                  // where to look on for one whose thread has ended
+  FrameList free[class_count] MUSUBI_GUARDED_BY(lock){};  // frames beyond the bounds of the pools
+  std::atomic<Pool*> pools{nullptr};                      // the list of all pools
+  std::atomic<Pool*> next_look{nullptr};                  // the next pool to test for an ended thread
   std::atomic<std::size_t> mapped_bytes{0};
 } common;
 
@@ -115,7 +115,7 @@ std::uint32_t thread_id() noexcept {
   return static_cast<std::uint32_t>(::syscall(SYS_gettid));
 }
 
-// Whether the thread has ended; the number may be the calling thread's by now.
+// Whether the thread has ended; the calling thread may have its number by now.
 bool has_ended(std::uint32_t thread) noexcept {
   if (thread == thread_id()) return true;
   const int kept_errno = errno;
@@ -124,7 +124,8 @@ bool has_ended(std::uint32_t thread) noexcept {
   return ended;
 }
 
-// A pool whose thread has ended, or null. No thread looks at many: the next one goes on where it stops.
+// A pool whose thread has ended, or null. Tests a bounded number of pools; the next call continues where this
+// one stops.
 Pool* adopt() noexcept {
   constexpr unsigned looks_max = 64;
   Pool* pool = common.next_look.load();
@@ -174,7 +175,7 @@ Pool& pool_here() noexcept {
 }
 
 void give_half_to_common(FrameList& list, std::size_t index) noexcept {
-  if (!common.lock.try_lock()) return;  // with the next frame, then
+  if (!common.lock.try_lock()) return;  // retry with the next frame
   list.move_to(common.free[index], list.count / 2);
   common.lock.unlock();
 }

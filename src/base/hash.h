@@ -1,4 +1,4 @@
-// FNV-1a, 64 bits: tells contents apart that differ by chance. It does not resist forgery.
+// FNV-1a, 64 bits: distinguishes contents that differ by chance. It does not resist forgery.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Holds a lock as long as it lives: std::lock_guard as clang's analysis can follow it.
+// Holds a lock during its lifetime: std::lock_guard with annotations for clang's thread-safety analysis.
 #pragma once
 
 #include "base/thread_safety.h"

@@ -1,4 +1,4 @@
-// A number of bytes as messages say it.
+// A number of bytes as text for messages.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace musubi {
 
-// "12.5 GiB"
+// For instance "12.5 GiB".
 inline std::string in_units(std::uint64_t bytes) {
   constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   std::size_t unit = 0;

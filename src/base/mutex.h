@@ -1,5 +1,5 @@
-// std::mutex and its kin as clang's analysis can follow them. May block in the kernel: not for signal
-// handlers.
+// std::mutex and std::condition_variable with annotations for clang's thread-safety analysis. May block in
+// the kernel: not for signal handlers.
 #pragma once
 
 #include <condition_variable>
@@ -21,7 +21,7 @@ class MUSUBI_LOCK_TYPE Mutex {
 
 class Condition {
  public:
-  // Gives the mutex back meanwhile. May return without a cause: ask again what is waited for.
+  // Releases the mutex while it waits. May return spuriously: test the condition again.
   void wait(Mutex& mutex) MUSUBI_REQUIRES(mutex) {
     std::unique_lock<std::mutex> held(mutex.mutex_, std::adopt_lock);
     condition_.wait(held);

@@ -1,5 +1,5 @@
-// Questions of this rank to others that wait for their answers, each by a number. An answer names its
-// question by that number: another process never says where in this one's memory something is to be written.
+// Questions of this rank to other ranks that still lack their answers, each with a number. An answer names
+// its question by that number: another process never supplies an address in this one's memory to write to.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ struct OpenQuestion {
   OpenQuestion* next = nullptr;
 };
 
-// Any thread; no malloc. A question stays where it is until it is taken out. Few wait at a time: a thread of
-// the program asks some questions at once, and waits.
+// Any thread; no malloc. The caller keeps a question in place until it is taken out. Few wait at a time: a
+// thread of the program asks some questions at once, and waits.
 template <class Question>
 class OpenQuestions {
  public:
-  // Result: the ticket, which no other question of this rank has had.
+  // Result: the ticket, which no other question of this rank has ever had.
   std::uint64_t enter(Question& question, Rank asked) noexcept {
     lock_.lock();
     question.ticket = ++last_;
@@ -31,7 +31,7 @@ class OpenQuestions {
     lock_.unlock();
     return question.ticket;
   }
-  // Takes the question out; null: this rank was not asked that, or has answered.
+  // Takes the question out. Null: this rank did not ask `answerer` this question, or was answered already.
   Question* take(std::uint64_t ticket, Rank answerer) noexcept {
     lock_.lock();
     OpenQuestion** link = &first_;

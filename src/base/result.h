@@ -1,4 +1,4 @@
-// Result<T>: a value, or an error that says what went wrong and what to do about it.
+// Result<T>: a value, or an error that names the cause and the remedy.
 #pragma once
 
 #include <optional>

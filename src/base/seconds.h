@@ -1,4 +1,4 @@
-// A time as messages say it.
+// A duration as text for messages.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace musubi {
 
-// "0.5 s", "20 s": six digits at most.
+// For instance "0.5 s", "20 s"; at most six digits.
 inline std::string in_seconds(std::chrono::nanoseconds time) {
   char text[32];
   std::snprintf(text, sizeof text, "%g s", static_cast<double>(time.count()) * 1e-9);

@@ -1,5 +1,5 @@
-// A fixed-size array of zeros that costs memory only where it is touched: tables with one element per block
-// of an address space of terabytes.
+// A fixed-size array of zeros that takes memory only for pages that are touched: tables with one element per
+// block of an address space of terabytes.
 #pragma once
 
 #include <sys/mman.h>

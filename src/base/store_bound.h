@@ -1,4 +1,4 @@
-// Facts known beforehand about the plain stores of a program (docs/decisions/merge_unit.md).
+// Facts known in advance about the plain stores of a program (docs/decisions/races.md).
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace musubi {
 
-// Stores of `bytes` bytes may begin at each address `origin` + k * `stride` in [begin, end). They leave
-// aligned pieces of `unit` bytes whole, and no wider ones.
+// Stores of `bytes` bytes may begin at each address `origin` + k * `stride` in [begin, end). They never split
+// aligned pieces of `unit` bytes, but may split wider pieces.
 struct NarrowPlace {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
@@ -31,8 +31,8 @@ struct NarrowPlace {
   friend bool operator==(const NarrowPlace&, const NarrowPlace&) = default;
 };
 
-// Each store to shared memory writes whole aligned pieces of `bytes` bytes (1, 2, 4 or 8), but for those of
-// `places`. Of stacks this is known for `of_stacks` only.
+// Each store to shared memory writes whole aligned pieces of `bytes` bytes (1, 2, 4 or 8), except for the
+// stores of `places`. On stacks this holds only inside `of_stacks`.
 struct StoreBound {
   static constexpr std::size_t places_max = 16;
 
@@ -41,7 +41,7 @@ struct StoreBound {
   AddressRange of_stacks{};
   std::array<NarrowPlace, places_max> places{};
 
-  // Result: how wide the pieces are that stores of this rank leave whole in the `word_bytes` bytes at `word`,
+  // Result: the largest size of pieces that no store of this rank splits in the `word_bytes` bytes at `word`,
   // which are aligned: at most `word_bytes`.
   std::size_t unit_at(std::uintptr_t word, std::size_t word_bytes) const {
     std::size_t unit = std::min<std::size_t>(bytes, word_bytes);

@@ -1,10 +1,9 @@
 // Task<T>: a lazily started coroutine. Protocol code is written as tasks over the ports; production drives a
-// task to its end on the calling thread, the simulator interleaves thousands.
+// task to its end on the calling thread, the simulator interleaves thousands of tasks.
 //
-// Rules (they keep gcc 12 and signal handlers happy): named functions or member functions only, no lambda
-// coroutines; no reference parameter bound to a temporary; no co_await inside a conditional expression or a
-// catch; at most about three tasks deep. A Task is awaited at most once, on the executor of the task that
-// awaits it.
+// Rules, for gcc 12 and for signal handlers: named functions or member functions only, no lambda coroutines;
+// no reference parameter bound to a temporary; no co_await inside a conditional expression or a catch; at
+// most about three tasks deep. A Task is awaited at most once, on the executor of the awaiting task.
 #pragma once
 
 #include <coroutine>
@@ -19,10 +18,10 @@
 
 namespace musubi {
 
-// Known to every task: its executor, the task that awaits it, and the observer when no task does.
+// Each task has its executor, the task that awaits it, and an observer if no task does.
 class PromiseBase {
  public:
-  // Told once when a root task (one that no task awaits) has ended.
+  // Told once, when a root task (one that no task awaits) has ended.
   class Observer {
    public:
     virtual void task_ended() noexcept = 0;
@@ -97,9 +96,8 @@ class [[nodiscard]] Task {
     Handle child;
 
     bool await_ready() const noexcept { return false; }
-    // Runs the child here and now; suspends the parent only if the child did not finish at once. (Plain
-    // resumption instead of symmetric transfer: a loop of children that finish at once must not grow the
-    // stack at -O0.)
+    // Runs the child at once; suspends the parent only if the child did not finish. (Plain resumption instead
+    // of symmetric transfer: a loop of children that finish at once must not grow the stack at -O0.)
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> parent) {
       child.promise().set_executor(parent.promise().executor());
@@ -139,7 +137,7 @@ class TaskPromise<void> : public PromiseBase {
   void result() noexcept {}
 };
 
-// co_await pause(attempt): lets others run, longer with each attempt.
+// co_await pause(attempt): lets other tasks run, longer with each attempt.
 struct Pause {
   unsigned attempt;
 

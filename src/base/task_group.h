@@ -42,7 +42,7 @@ class TaskGroup {
     Node* next;
 
     Node(TaskGroup& g, Task<> t, Node* n) : group(g), task(std::move(t)), next(n) {}
-    // Runs inside the task's own frame: the frame is destroyed later, by reap().
+    // Runs inside the task's own frame: reap() destroys the frame later.
     void task_ended() noexcept override {
       next = group.ended_;
       group.ended_ = this;

@@ -1,6 +1,6 @@
-// Which lock guards what, for clang's analysis of threads (-Wthread-safety, an error in the clang build).
-// Other compilers see nothing of it. It follows calls, not coroutines: what a task holds across a suspension
-// (a Gate) is not annotated.
+// Annotations for clang's thread-safety analysis (-Wthread-safety, an error in the clang build): which lock
+// guards which data. Empty for other compilers. The analysis follows calls, not coroutines: a lock that a
+// task holds across a suspension (a Gate) is not annotated.
 #pragma once
 
 #if defined(__clang__)
@@ -9,14 +9,14 @@
 #define MUSUBI_THREAD_ATTRIBUTE(attribute)
 #endif
 
-// Of a type: it is a lock; it holds one as long as it lives.
+// On a type: it is a lock; it holds a lock during its lifetime.
 #define MUSUBI_LOCK_TYPE MUSUBI_THREAD_ATTRIBUTE(capability("lock"))
 #define MUSUBI_SCOPED_LOCK_TYPE MUSUBI_THREAD_ATTRIBUTE(scoped_lockable)
 
-// Of a member: touched only while the lock is held.
+// On a member: accessed only while the lock is held.
 #define MUSUBI_GUARDED_BY(lock) MUSUBI_THREAD_ATTRIBUTE(guarded_by(lock))
 
-// Of a function: the caller holds the lock; takes it; gives it back; takes it if the result is `success`.
+// On a function: the caller holds the lock; acquires it; releases it; acquires it if the result is `success`.
 #define MUSUBI_REQUIRES(...) MUSUBI_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
 #define MUSUBI_ACQUIRE(...) MUSUBI_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
 #define MUSUBI_RELEASE(...) MUSUBI_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))

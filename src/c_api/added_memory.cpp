@@ -16,7 +16,7 @@ bool has_same_attributes(const runtime::SegmentRequest& a, const runtime::Segmen
 
 }  // namespace
 
-// Parts by rank are those of the first use: a shorter array would not have equal ones.
+// Parts by rank are those of the first use: a shorter array would not have equal parts.
 void* AddedMemory::take_again(const runtime::SegmentRequest& request, std::size_t alignment) {
   const std::lock_guard<std::mutex> held(mutex_);
   for (std::size_t i = 0; i < pieces_.size(); ++i) {

@@ -1,5 +1,5 @@
 // Shared memory with attributes: segments that were added to the job, and which of them are in use. All ranks
-// make the same calls, so they all come to the same choice.
+// make the same calls, so they all make the same choice.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,17 @@ namespace musubi::c_api {
 class AddedMemory {
  public:
   struct Piece {
-    runtime::SegmentRequest request;  // `bytes`: what there is
+    runtime::SegmentRequest request;  // `bytes`: of the whole piece
     std::uintptr_t begin;
     bool in_use;
   };
 
-  // A free piece with these attributes and room enough is in use now; null: there is none.
+  // Puts a free piece with these attributes and enough room into use; null: none.
   void* take_again(const runtime::SegmentRequest& request, std::size_t alignment);
   void* add(const runtime::SegmentRequest& request, std::uintptr_t begin, std::size_t alignment);
-  // Result: whether `memory` is what one of these gave, and in use.
+  // Result: whether `memory` is a result of these functions that was in use.
   bool release(const void* memory);
-  // Whether all of the bytes lie in one piece that is in use.
+  // Whether all of the bytes are inside one piece that is in use.
   bool contains(const void* memory, std::size_t bytes);
 
  private:
@@ -32,7 +32,7 @@ class AddedMemory {
     std::size_t piece;
     std::uintptr_t memory;
   };
-  std::mutex mutex_;  // of all that follows
+  std::mutex mutex_;  // for all members below
   std::vector<Piece> pieces_;
   std::vector<Used> used_;
 };

@@ -42,7 +42,7 @@ bool is_element_right(const musubi_attributes& a, std::size_t page) {
   return a.alignment <= page || page % a.element_bytes == 0;
 }
 
-// False: there is no such attribute.
+// False: invalid attributes.
 bool read_attributes(const musubi_attributes& a, std::size_t bytes, std::uint32_t ranks, Request& request) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const bool sizes_are_right =
@@ -65,7 +65,7 @@ bool read_attributes(const musubi_attributes& a, std::size_t bytes, std::uint32_
       request.segment.placement = InitialHome::one_rank;
       break;
     case MUSUBI_PLACE_FIRST_TOUCH:
-      // A block moves to the rank that writes it first, wherever it began.
+      // A block moves to its first writer, from any initial home.
       if (a.policy != MUSUBI_POLICY_MIGRATING) return false;
       request.segment.placement = InitialHome::cyclic;
       break;
@@ -85,7 +85,7 @@ bool read_attributes(const musubi_attributes& a, std::size_t bytes, std::uint32_
   return true;
 }
 
-// Every rank asks for the same, or the job ends.
+// Ends the job unless all ranks make the same request.
 void compare_with_others(Process& process, const musubi_attributes& a, std::size_t bytes, Call call) {
   const auto log_of = [](std::size_t size) { return static_cast<std::uint32_t>(std::bit_width(size)); };
   CallTerms terms;
@@ -116,7 +116,7 @@ MUSUBI_EXPORT int musubi_alloc_with(const musubi_attributes* attributes, size_t 
   return MUSUBI_OK;
 }
 
-// A barrier: no rank takes the memory anew while another still uses it.
+// A barrier: no rank allocates the memory again while another rank still uses it.
 MUSUBI_EXPORT int musubi_free_with(void* memory) {
   Process* const process = current_process();
   if (process == nullptr) return MUSUBI_ERROR_STATE;

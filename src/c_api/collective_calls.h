@@ -1,5 +1,5 @@
-// The order of collective calls: each is told apart from the others, so that ranks that are not in the same
-// one are found, and named.
+// The order of collective calls: each call has a number, so that ranks in different calls are detected and
+// named.
 #pragma once
 
 #include <algorithm>
@@ -31,28 +31,28 @@ enum class Call : std::uint32_t {
   gas_unshare
 };
 
-// The word of a barrier's payload that tells the call.
+// The word of a barrier's payload that names the call.
 inline constexpr std::size_t word_of_call = 5;
 // "musubi_allreduce (24 bytes, type 2, operation 1, root 0)".
 std::array<char, 120> described(const runtime::CallTerms& terms);
 
-// A barrier of the job as the call `call`. `payload`: its last word is taken. Ends the job if rank 0 is in
-// another call.
+// A barrier of the job for the call `call`. `payload`: its last word is reserved. Ends the job if rank 0 is
+// in another call.
 void meet(runtime::Runtime& runtime, Call call, runtime::BarrierPayload& payload);
 void meet(runtime::Runtime& runtime, Call call);
 // Also if rank 0 has other arguments.
 void meet(runtime::Runtime& runtime, Call call, const std::array<std::uint64_t, 3>& arguments);
-// Whether it is true at every rank; a part of the collective call `call`.
+// Whether `here` is true at every rank; a part of the collective call `call`.
 bool holds_everywhere(runtime::Runtime& runtime, Call call, bool here);
 
-// As runtime::Coordination::gather, for a value of any size: `take(bytes_before, all)` is told of each part.
+// As runtime::Coordination::gather, for a value of any size: `take(bytes_before, all)` gets each part.
 template <class Take>
 void gather(runtime::Runtime& runtime, runtime::CallTerms terms, const std::byte* mine, Take take) {
   const std::size_t total = terms.bytes;
   const std::size_t part_max = runtime.coordination().gather_bytes_max() / 8 * 8;
   const std::size_t givers = terms.giver == runtime::CallTerms::all_give ? runtime.ranks() : 1;
   std::vector<std::byte> all(givers * std::min(total, part_max));
-  terms.part = total;  // of all parts together, too
+  terms.part = total;  // of all parts together
   for (std::size_t before = 0; before < total; before += terms.bytes) {
     terms.bytes = std::min(part_max, total - before);
     runtime.coordination().gather(terms, mine + before, std::span(all).first(givers * terms.bytes));

@@ -22,7 +22,7 @@ bool is_rank(const Runtime& runtime, int rank) {
   return rank >= 0 && static_cast<std::uint32_t>(rank) < runtime.ranks();
 }
 
-// The program's memory may be shared, and is touched here only: outside of the runtime's tasks.
+// The program's memory may be shared, and is accessed only here: outside of the runtime's tasks.
 std::vector<std::byte> copy_of(const void* values, std::size_t bytes) {
   std::vector<std::byte> copy(bytes);
   std::memcpy(copy.data(), values, bytes);

@@ -28,7 +28,7 @@ gas_address refuse_allocation(int error) {
   return 0;
 }
 
-// The allocation that begins there; `space` is null when the call is refused.
+// The allocation that begins there; `space` is null if the call is refused.
 PageRange start_whole(const char* call, gas_address address) {
   const PageRange range = start_page_call(call, address, 0);
   if (range.space == nullptr || range.allocation->base == address) return range;

@@ -60,7 +60,7 @@ bool is_private(const PageRange& range, const void* local) {
   return !memory.is_shared(begin) && !memory.is_shared(begin + range.bytes - 1);
 }
 
-// By the fabric alone, as a task that touches private memory only.
+// Through the fabric alone, as a task that touches private memory only.
 Task<> copy_range(PageRange range, std::byte* local, Access access) {
   GlobalSpace& space = *range.space;
   for (std::uint64_t done = 0; done < range.bytes;) {

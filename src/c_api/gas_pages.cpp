@@ -1,4 +1,4 @@
-// gas.h: whose pages are, atomic operations, and calls that are begun only.
+// gas.h: owners of pages, atomic operations, and non-blocking calls.
 #include <optional>
 #include <utility>
 #include <vector>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr musubi::fabric::RegionId region = musubi::runtime::GlobalMemory::region;
 
-// Of one call: enough to hide the way to the others.
+// For one call: enough to hide the latency.
 constexpr std::size_t pages_moved_at_once = 16;
 
 Task<> own_page(PageRange range, Page page, bool* is_full) {
@@ -66,7 +66,7 @@ int own(const char* call, std::vector<PageRange> ranges) {
   return refuse_page_call(call, GAS_MEMORY);
 }
 
-// By the fabric's verbs; what it has no verb for, by compare-and-swap until nobody comes between.
+// By the fabric's verbs; without such a verb, by compare-and-swap until it succeeds.
 Task<std::uint64_t> change_word(GlobalSpace& space, Page page, std::uint64_t offset,
                                 AtomicOperation operation) {
   const Where where = co_await space.pages().begin(page, Access::write);

@@ -17,7 +17,7 @@ Rank rank_of(int process) {
   return Rank{static_cast<std::uint32_t>(process)};
 }
 
-// Of [offset, offset + bytes) at `proc`; null: refused.
+// The heap for [offset, offset + bytes) at `proc`; null: refused.
 GlobalHeap* reach(const char* call, int proc, long offset, const void* local, std::size_t bytes) {
   GlobalHeap* const heap = start_heap_call(call, proc);
   if (heap == nullptr) return nullptr;

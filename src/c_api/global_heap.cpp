@@ -27,7 +27,7 @@ global_heap::ForcedWays ways_of(const config::Settings& settings) {
   return ways;
 }
 
-// Peers can be reached in both of their ways whatever the fabric.
+// For peers both ways are possible with every fabric.
 void refuse_impossible_way(runtime::Runtime& runtime, const global_heap::ForcedWays& ways) {
   const fabric::Fabric& fabric = runtime.global_memory().fabric();
   if (!ways.own || global_heap::BreakTable::is_possible(fabric, runtime.self(), *ways.own)) return;
@@ -37,7 +37,7 @@ void refuse_impossible_way(runtime::Runtime& runtime, const global_heap::ForcedW
       "with the fabric's: give auto or local");
 }
 
-// Half of what there is: the other half is for models that take their part later.
+// Half of the memory: the other half is left to models that take their part later.
 std::uint64_t part_of_heap(const runtime::GlobalMemory& memory) {
   constexpr std::uint64_t page = global_heap::control_bytes;
   return memory.bytes() / 2 / page * page;
@@ -69,7 +69,7 @@ bool GlobalHeap::contains(Rank owner, std::int64_t offset, std::size_t bytes) {
   std::atomic<std::uint64_t>& known = known_ends_[owner.value];
   if (end <= known.load(std::memory_order_relaxed)) return true;
   const std::uint64_t now = ask(owner, {}).after.end;
-  known.store(now, std::memory_order_relaxed);  // an older end may come last: it is asked for again
+  known.store(now, std::memory_order_relaxed);  // may be an older end, which is then queried again
   return end <= now;
 }
 
@@ -89,7 +89,7 @@ bool make_global_heap(std::int64_t size) {
   runtime::Runtime& runtime = process->runtime;
   const std::uint64_t bytes = part_of_heap(runtime.global_memory());
   const std::uint64_t begin = runtime.global_memory().take(bytes);
-  if (begin == runtime.global_memory().bytes()) {  // here as elsewhere
+  if (begin == runtime.global_memory().bytes()) {  // the same at every rank
     meet(runtime, Call::ginit);
     is_made.store(false);
     refuse_heap_call("ginit", MUSUBI_GHEAP_CAPACITY);

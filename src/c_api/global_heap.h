@@ -1,4 +1,4 @@
-// What the C interface keeps of the global heaps: made by ginit, of use until musubi_finalize.
+// The state of the global heaps in the C interface: made by ginit, valid until musubi_finalize.
 #pragma once
 
 #include <atomic>
@@ -32,13 +32,13 @@ class GlobalHeap {
   bool has(int process) const {
     return process >= 0 && static_cast<std::uint32_t>(process) < runtime_.ranks();
   }
-  // Whether the heap of `owner` has these bytes now; asks it only for what lies behind the end that is known.
+  // Whether the heap of `owner` has these bytes now; queries the owner only for bytes after the known end.
   bool contains(Rank owner, std::int64_t offset, std::size_t bytes);
   std::uint64_t place_of(std::int64_t offset) const {
     return layout_.data_at(static_cast<std::uint64_t>(offset));
   }
   void* address(Rank owner, std::int64_t offset);
-  // Of a heap's data, whatever its size is now.
+  // Of a heap's data, at its present or any later size.
   std::int64_t capacity() const { return static_cast<std::int64_t>(layout_.data_bytes()); }
 
   std::uint32_t ranks() const { return runtime_.ranks(); }
@@ -69,17 +69,17 @@ class GlobalHeap {
   std::vector<std::atomic<std::uint64_t>> known_ends_;
 };
 
-// Collective. False: refused, and the reason is noted.
+// Collective. False: refused, and the reason is recorded.
 bool make_global_heap(std::int64_t size);
 
-// Null: there is none, or the job is over. Notes nothing.
+// Null: no heap was made, or the job is over. Records nothing.
 GlobalHeap* current_heap_or_null() noexcept;
-// Every call begins so. Null: refused, and the reason is noted.
+// Every call begins with this. Null: refused, and the reason is recorded.
 GlobalHeap* start_heap_call(const char* call);
 GlobalHeap* start_heap_call(const char* call, int process);
-// Notes the reason for this thread, and prints it if the user wants that.
+// Records the reason for this thread, and prints it if the user wants that.
 void refuse_heap_call(const char* call, int error);
-// The line alone.
+// Only prints the line.
 void explain_heap_call(const char* call, const char* text);
 int last_heap_error() noexcept;
 

@@ -37,7 +37,7 @@ std::uint64_t in_pages(std::uint64_t bytes) {
   return global_heap::round_up(bytes, global_heap::page_bytes);
 }
 
-// Memory that nobody has used is zero, and takes none as long as nobody writes there.
+// Memory that was never used is zero, and takes none until it is written.
 void clear(std::byte* bytes, std::uint64_t count) {
   const bool is_zero = bytes[0] == std::byte{0} && std::memcmp(bytes, bytes + 1, count - 1) == 0;
   if (!is_zero) std::memset(bytes, 0, count);
@@ -60,7 +60,7 @@ GlobalSpace::GlobalSpace(runtime::Runtime& runtime, const Place& place)
       next_entry_(place.entries_at),
       entries_end_(place.entries_at + place.entries_bytes) {}
 
-// Of each page whose home is this rank: its first bytes, which are here, and its entry.
+// For each page whose home is this rank: allocates its first bytes, at this rank, and sets its entry.
 Task<bool> GlobalSpace::place_pages(PageAllocation& allocation) {
   for (std::uint64_t i = 0; i < allocation.pages(); ++i) {
     if (allocation.home_of(i) != runtime_.self()) continue;
@@ -75,7 +75,7 @@ Task<bool> GlobalSpace::place_pages(PageAllocation& allocation) {
   co_return true;
 }
 
-// The first of them, as far as their home is this rank.
+// Frees the first `pages` pages, as far as their home is this rank.
 Task<> GlobalSpace::give_back_pages(PageAllocation& allocation, std::uint64_t pages) {
   for (std::uint64_t i = 0; i < pages; ++i) {
     if (allocation.home_of(i) != runtime_.self()) continue;
@@ -85,7 +85,7 @@ Task<> GlobalSpace::give_back_pages(PageAllocation& allocation, std::uint64_t pa
   }
 }
 
-// Those of an allocation that has been freed, if one had as many.
+// Reuses the entries of a freed allocation, if one had as many.
 bool GlobalSpace::take_entries(PageAllocation& allocation) {
   const std::uint64_t count = allocation.pages_of_home();
   std::vector<std::uint64_t>& free = free_entries_[count];
@@ -109,7 +109,7 @@ PageAllocation* GlobalSpace::allocate(std::uint64_t bytes, std::uint64_t page_by
   made->placement = placement;
   made->ranks = runtime_.ranks();
   const bool has_room = made->pages_of_home() <= frames_bytes_ / page_bytes;
-  const bool has_entries = has_room && take_entries(*made);  // here as elsewhere
+  const bool has_entries = has_room && take_entries(*made);  // the same at every rank
   const bool is_placed = has_entries && run(place_pages(*made));
   if (holds_everywhere(runtime_, Call::gas_alloc, is_placed)) return made;
   if (has_entries) free_entries_[made->pages_of_home()].push_back(made->entries_at);
@@ -125,7 +125,7 @@ void GlobalSpace::free(PageAllocation& allocation) {
   if (allocation.segment != nullptr) free_segments_.emplace(allocation.segment_bytes, allocation.segment);
 }
 
-// One of an allocation that has been freed, if it is large enough. All ranks have the same.
+// Reuses the segment of a freed allocation, if it is large enough. All ranks have the same.
 bool GlobalSpace::take_segment(PageAllocation& allocation) {
   if (const auto found = free_segments_.lower_bound(allocation.bytes); found != free_segments_.end()) {
     allocation.segment_bytes = found->first;
@@ -172,7 +172,7 @@ GlobalSpace* current_space() noexcept {
   return current_process() == nullptr ? nullptr : space_of_process.load(std::memory_order_acquire);
 }
 
-// A half of what is left for bytes of pages, an eighth of that for the directory.
+// Half of the remaining memory for bytes of pages, an eighth of that for the directory.
 GlobalSpace* make_global_space(runtime::Runtime& runtime) {
   if (GlobalSpace* const made = space_of_process.load()) return made;
   runtime::GlobalMemory& memory = runtime.global_memory();

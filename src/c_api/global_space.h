@@ -1,4 +1,5 @@
-// What the C interface keeps of relocatable pages: made by the first gas_alloc, of use until musubi_finalize.
+// The state of relocatable pages in the C interface: made by the first gas_alloc, valid until
+// musubi_finalize.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ namespace musubi::c_api {
 
 class GlobalSpace {
  public:
-  // Where the parts lie in the region of every rank.
+  // The offsets of the parts in the region of every rank.
   struct Place {
     std::uint64_t slots_at;
     std::size_t slots;
@@ -83,8 +84,8 @@ class GlobalSpace {
   const std::uint64_t frames_bytes_;
   std::uint64_t next_entry_;
   const std::uint64_t entries_end_;
-  std::map<std::uint64_t, std::vector<std::uint64_t>> free_entries_;  // by how many there are of a home
-  std::multimap<std::uint64_t, std::byte*> free_segments_;            // by their bytes
+  std::map<std::uint64_t, std::vector<std::uint64_t>> free_entries_;  // by the number of entries per home
+  std::multimap<std::uint64_t, std::byte*> free_segments_;            // by size in bytes
 };
 
 template <class Use>
@@ -102,7 +103,7 @@ void GlobalSpace::for_each_part(const PageAllocation& allocation, std::uint64_t 
   }
 }
 
-// Null: there is none, or the job is over.
+// Null: no space was made, or the job is over.
 GlobalSpace* current_space() noexcept;
 // Collective; made at the first call. Null: no memory for its tables.
 GlobalSpace* make_global_space(runtime::Runtime& runtime);

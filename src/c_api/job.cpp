@@ -18,7 +18,7 @@ using musubi::c_api::Process;
 
 namespace {
 
-// What a process may do once.
+// Each process passes through these stages once.
 enum class Stage { before, joined, after };
 constinit std::atomic<Stage> stage{Stage::before};
 // The calling thread was attached by musubi_attach_thread.
@@ -29,11 +29,11 @@ void print_line(const std::string& text) {
   std::fputs(line.c_str(), stderr);
 }
 
-// The largest status of all ranks. The barrier comes first: it may fetch what others wrote. Behind the gather
-// no rank asks another for anything, so each may leave.
+// The largest status of all ranks. The barrier is first, because it may fetch the writes of other ranks.
+// After the gather no rank sends another a request, so each may leave.
 int agree_on_status(musubi::runtime::Runtime& runtime, int status) {
   using musubi::c_api::Call;
-  constexpr int status_mask = 0xff;  // what wait(2) keeps of a status
+  constexpr int status_mask = 0xff;  // wait(2) keeps these bits of a status
   musubi::c_api::meet(runtime, Call::finalize);
   musubi::runtime::CallTerms terms;
   terms.call = static_cast<std::uint32_t>(Call::finalize);
@@ -67,7 +67,7 @@ MUSUBI_EXPORT int musubi_finalize(int status) {
   musubi::c_api::wait_for_started_calls();
   musubi::c_api::give_back_thread_objects();
   const int agreed = agree_on_status(process->runtime, status);
-  // The launcher may end this process as soon as another rank has left: what was printed must be out by then.
+  // The launcher may end this process as soon as another rank has left: output must be flushed before.
   std::fflush(nullptr);
   process->runtime.ending().finish(agreed);
   musubi::c_api::let_go();

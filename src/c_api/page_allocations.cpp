@@ -31,7 +31,7 @@ PageAllocation* PageAllocations::add() {
   return made;
 }
 
-// A thread that uses it against all rules still finds what it looks at, until the next one is removed.
+// A thread that still uses it, against the rules, finds the data until the next one is removed.
 void PageAllocations::remove(PageAllocation& allocation) {
   place(allocation.base >> offset_bits).store(nullptr);
   removed_.reset(&allocation);

@@ -1,4 +1,4 @@
-// Which global addresses are in use: allocations of pages, the same at every rank.
+// The global addresses in use: allocations of pages, the same at every rank.
 #pragma once
 
 #include <atomic>
@@ -19,22 +19,22 @@ struct PageAllocation {
   int placement = 0;  // of gas.h
   std::uint32_t ranks = 0;
   std::uint64_t entries_at = 0;  // at every home
-  // Where it is shared memory, too; null: nowhere.
+  // Its address as shared memory; null: not shared.
   std::atomic<std::byte*> shared{nullptr};
-  std::byte* segment = nullptr;  // for the next time
+  std::byte* segment = nullptr;  // kept for later use as shared memory
   std::uint64_t segment_bytes = 0;
 
   std::uint64_t pages() const { return (bytes + page_bytes - 1) / page_bytes; }
-  // The most that have one home.
+  // The maximum for one home.
   std::uint64_t pages_of_home() const;
   Rank home_of(std::uint64_t index) const;
   global_pages::Page page(std::uint64_t index) const;
-  // Of the page of an address: its first byte.
+  // The key of an address's page: its first byte.
   std::uint64_t key_at(std::uint64_t address) const { return address & ~(page_bytes - 1); }
   global_pages::Page page_at(std::uint64_t address) const { return page((address - base) / page_bytes); }
 };
 
-// The upper bits of an address are the number of its allocation, from 1 on; none is used twice.
+// The upper bits of an address are the number of its allocation, from 1 on; a number is never reused.
 class PageAllocations {
  public:
   static constexpr unsigned offset_bits = 40;
@@ -42,7 +42,7 @@ class PageAllocations {
 
   // One thread at a time. Null: all numbers are used up.
   PageAllocation* add();
-  // The caller may look at it until it calls this again.
+  // The caller may read it until the next call of this function.
   void remove(PageAllocation& allocation);
   // The allocation that has all of these bytes, or null. Any thread.
   PageAllocation* find(std::uint64_t address, std::uint64_t bytes) const;

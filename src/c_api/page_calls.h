@@ -1,4 +1,4 @@
-// What the calls of gas.h have in common: where they begin, and how they are refused.
+// The common parts of the calls of gas.h: their beginning, and their refusal.
 #pragma once
 
 #include <cstdint>
@@ -7,27 +7,28 @@
 
 namespace musubi::c_api {
 
-// A range of global addresses that a call may use; `space` is null when it is refused, and the reason noted.
+// A range of global addresses that a call may use; `space` is null if it is refused, with the reason
+// recorded.
 struct PageRange {
   GlobalSpace* space = nullptr;
   PageAllocation* allocation = nullptr;
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
 
-  // Where it is shared memory, too; or null.
+  // Its address as shared memory; or null.
   std::byte* shared() const {
     std::byte* const base = allocation->shared.load(std::memory_order_acquire);
     return base == nullptr ? nullptr : base + (address - allocation->base);
   }
 };
 
-// Every call begins with one of these. `local` is not looked at if there are no bytes.
+// Every call begins with one of these. Without bytes `local` is ignored.
 PageRange start_page_call(const char* call, std::uint64_t address, std::uint64_t bytes);
 PageRange start_page_call(const char* call, std::uint64_t address, std::uint64_t bytes, const void* local);
-// Notes that nothing is refused. False: there is no job.
+// Clears the recorded error. False: no job.
 bool start_page_call(const char* call);
 
-// Notes the reason for this thread, and prints it if the user wants that. Result: -1.
+// Records the reason for this thread, and prints it if the user wants that. Result: -1.
 int refuse_page_call(const char* call, int error);
 int last_page_error() noexcept;
 

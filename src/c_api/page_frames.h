@@ -1,4 +1,4 @@
-// Memory of ranks for the bytes of relocatable pages: objects of a global heap that is nobody else's.
+// Memory of ranks for the bytes of relocatable pages: objects of a private global heap.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class PageFrames final : public global_pages::Frames {
   runtime::Runtime& runtime_;
   const global_heap::HeapLayout layout_;
   GlobalHeap heap_;
-  Gate gate_;  // of the cache: moves are rare
+  Gate gate_;  // for the cache: moves are rare
   global_heap::ObjectCache cache_;
 };
 

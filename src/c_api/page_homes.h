@@ -1,5 +1,5 @@
-// Questions to the homes of relocatable pages, as remote calls: for the directory that homes serve
-// (setting gas_directory).
+// Questions to the homes of relocatable pages, as remote calls: for the directory that homes serve (setting
+// gas_directory).
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace musubi::c_api {
 
 inline constexpr runtime::ProcedureId page_home_procedure{1};
 
-// At each home. Answers come from the space of the process, which every rank has before anybody asks.
+// At each home. Answers from the space of the process, which every rank has before any rank asks.
 class PageHome final : public runtime::Procedure {
  public:
   runtime::Answer run(Rank caller, std::span<const std::byte> request,

@@ -19,7 +19,7 @@ Result<void> share_heap(Process& joined) {
                               joined.runtime.ranks(), joined.runtime.settings().heap_block_bytes};
   if (auto shared = heap::process_heap.share(place, {}, joined.messages); !shared) return shared;
   joined.runtime.messages().set_heap_listener(&joined.messages);
-  // Nobody may free memory of a rank that does not listen yet.
+  // No rank may free memory of a rank that does not serve calls yet.
   joined.runtime.remote_calls().serve(allocation_procedure, joined.allocate);
   joined.runtime.remote_calls().serve(page_home_procedure, joined.page_home);
   name_mismatches(joined.runtime);

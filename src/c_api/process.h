@@ -1,5 +1,5 @@
-// What the C interface keeps of this process: its job, between musubi_init and musubi_finalize. C functions
-// have no argument that could carry it, so this is where the one global pointer lies.
+// The state of the C interface in this process: its job, between musubi_init and musubi_finalize. C functions
+// have no argument that could carry it, hence the one global pointer.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace musubi::c_api {
 
-// The holder of each lock, as far as this rank knows: to answer misuse, not to exclude.
+// The holder of each lock, as far as this rank knows: to detect misuse, not to exclude.
 class LockHolders {
  public:
   bool is_mine(std::uint32_t lock) const noexcept { return threads_[lock].load(relaxed) == this_thread(); }
@@ -23,13 +23,14 @@ class LockHolders {
   void give_back(std::uint32_t lock) noexcept { threads_[lock].store(0, relaxed); }
 
  private:
-  static constexpr auto relaxed = std::memory_order_relaxed;  // a thread looks for its own mark only
+  static constexpr auto relaxed = std::memory_order_relaxed;  // a thread looks only for its own mark
   static std::uint32_t this_thread() noexcept;
 
   std::array<std::atomic<std::uint32_t>, runtime::Synchronization::lock_count> threads_{};
 };
 
-// Allocates shared memory for another rank: a request of 8 bytes, the size; a reply of 8, the address or 0.
+// Allocates shared memory for another rank: a request of 8 bytes, the size; a reply of 8 bytes, the address
+// or 0.
 inline constexpr runtime::ProcedureId allocation_procedure{0};
 class Allocation final : public runtime::Procedure {
  public:
@@ -49,7 +50,7 @@ struct Process {
   Allocation allocate;
   PageHome page_home;
 
-  // Whether all of it, a byte or more, is shared memory of the program.
+  // Whether all of the range, a byte or more, is shared memory of the program.
   bool is_shared(const void* memory, std::size_t bytes) {
     if (bytes - 1 > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(memory)) return false;
     const auto* const last = static_cast<const char*>(memory) + (bytes - 1);
@@ -61,9 +62,9 @@ struct Process {
 // The job of this process; null outside of musubi_init and musubi_finalize. Any thread.
 Process* current_process() noexcept;
 
-// Joins the job and shares the heap. Errors: another one is joined already; the causes of the parts.
+// Joins the job and shares the heap. Errors: already joined; the errors of the parts.
 Result<void> join();
-// Lets go of the job without destroying it: late accesses of the program still find their memory.
+// Releases the job without destroying it: late accesses of the program still find their memory.
 void let_go() noexcept;
 
 }  // namespace musubi::c_api

@@ -9,7 +9,7 @@
 namespace musubi::c_api {
 namespace {
 
-// Integers wrap round, signed ones too.
+// Integers wrap around, including signed ones.
 template <class T>
 T apply(int operation, T a, T b) {
   using Whole = std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>;

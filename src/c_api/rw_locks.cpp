@@ -21,7 +21,7 @@ struct Held {
   std::uint32_t lock;
   bool writing;
 };
-// By the calling thread, in no order; null: none so far.
+// Held by the calling thread, in no order; null: none so far.
 constinit thread_local std::vector<Held>* held_by_thread = nullptr;
 
 void forget_held_locks();
@@ -31,7 +31,7 @@ ThreadEnd& thread_end() {
   return end;
 }
 
-// Not as long as there are any: the program may give them back later in the thread's end.
+// Kept while it lists any lock: the program may release it later during the thread's end.
 void forget_held_locks() {
   if (!held_by_thread->empty()) return thread_end().expect();
   delete std::exchange(held_by_thread, nullptr);
@@ -50,7 +50,7 @@ std::vector<Held>::iterator find(std::uint32_t lock) {
   return std::find_if(all.begin(), all.end(), [lock](const Held& held) { return held.lock == lock; });
 }
 
-// `lock_it` gives whether it has taken the lock.
+// `lock_it` returns whether it has taken the lock.
 template <class Lock>
 int take(std::uint32_t lock, bool writing, Lock lock_it) {
   auto* const process = current_process();

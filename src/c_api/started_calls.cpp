@@ -12,7 +12,7 @@ using runtime::StartedTasks;
 
 constinit thread_local StartedTasks* calls_of_thread = nullptr;
 
-// Behind the job's end nobody completes a call any more.
+// After the job's end no call completes any more.
 void wait_at_end() {
   if (current_process() != nullptr) delete calls_of_thread;
   calls_of_thread = nullptr;

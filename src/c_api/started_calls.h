@@ -1,4 +1,4 @@
-// Calls of this thread that are begun only, of any interface: their handles, until they are found complete.
+// Non-blocking calls of this thread, of any interface: their handles, until they are found complete.
 #pragma once
 
 #include "runtime/threads/started_tasks.h"

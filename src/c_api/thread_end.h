@@ -1,5 +1,5 @@
-// What is to be done when a thread ends, by a key of POSIX threads and not by thread_local objects with
-// destructors: these are gone when the destructors of the program's own keys run, which may call us.
+// Work to do when a thread ends, by a key of POSIX threads. Not by thread_local objects with destructors:
+// these are destroyed before the destructors of the program's own keys run, which may call us.
 #pragma once
 
 #include <pthread.h>
@@ -11,15 +11,15 @@ namespace musubi::c_api {
 // One for each use, made once and kept: threads may outlive main.
 class ThreadEnd {
  public:
-  // `work` is called at the end of each thread that expects it, on that thread.
+  // `work` is called at the end of each thread that has called expect(), on that thread.
   explicit ThreadEnd(void (*work)()) : work_(work) {
     MUSUBI_CHECK(::pthread_key_create(&key_, &ThreadEnd::end) == 0, "no key for what threads keep is left");
   }
   ThreadEnd(const ThreadEnd&) = delete;
   ThreadEnd& operator=(const ThreadEnd&) = delete;
 
-  // By the calling thread, once; after `work` once more, for what has come since. Not the thread that ends
-  // the process by exit(): the job is over then.
+  // Called by the thread itself, once, and again after `work` has run if more is to be done. No effect on the
+  // thread that ends the process by exit(): the job is over then.
   void expect() { MUSUBI_CHECK(::pthread_setspecific(key_, this) == 0); }
 
  private:

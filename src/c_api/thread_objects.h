@@ -1,5 +1,5 @@
-// The free objects of global heaps that a thread has at hand. They go back to the heaps when the thread
-// detaches, or ends, within the job's life.
+// The free objects of global heaps that a thread has cached. They return to the heaps when the thread
+// detaches or ends while the job lives.
 #pragma once
 
 #include "c_api/global_heap.h"
@@ -9,7 +9,7 @@ namespace musubi::c_api {
 
 // The calling thread's, made at the first call.
 global_heap::ObjectCache& thread_objects(const GlobalHeap& heap);
-// Blocks for as long as the batches take on their way. Nothing if the thread has none.
+// Blocks until the batches have arrived. Does nothing if the thread has none.
 void give_back_thread_objects();
 
 }  // namespace musubi::c_api

@@ -1,5 +1,5 @@
 // What a policy offers to programs that hand data over by plain flags, and to the threads that wait for these
-// (docs/decisions/plain_flags.md, docs/decisions/background.md): a flag must not be seen before its data.
+// (docs/decisions/order.md, docs/decisions/background.md): a flag must not be seen before its data.
 #pragma once
 
 #include <cstdint>

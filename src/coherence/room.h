@@ -1,4 +1,4 @@
-// What a policy offers to a rank whose memory gets short (docs/decisions/memory_as_cache.md).
+// What a policy offers to a rank whose memory gets short (docs/decisions/memory.md).
 #pragma once
 
 #include <cstddef>

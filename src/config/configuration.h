@@ -1,4 +1,5 @@
-// The settings in force together with where each came from. Command line beats environment beats default.
+// The settings in force, each with its source. The command line overrides the environment, which overrides
+// the defaults.
 #pragma once
 
 #include <string>
@@ -22,17 +23,18 @@ class Configuration {
   // REQUIRES: index < declarations().size().
   Source source(std::size_t index) const { return sources_[index]; }
 
-  // Sets one setting. A source never overrides a stronger one (then nothing happens). Unknown names and bad
-  // values are errors; an unknown name gets the nearest known one as a suggestion.
+  // Sets one setting; does nothing if a stronger source has set it already. Errors: a bad value, or an
+  // unknown name, with the nearest known name as a suggestion.
   Result<void> set(std::string_view name, std::string_view text, Source source);
   // The same for `name=value`.
   Result<void> set_assignment(std::string_view assignment, Source source);
 
-  // Sets what nothing has set yet: the environment says so by other means than the setting's own variable.
+  // Sets a setting that no source has set yet, with the environment as its source: for values derived from
+  // other variables than the setting's own.
   Result<void> set_unless_given(std::string_view name, std::string_view text);
 
-  // `MUSUBI_<NAME>=value` of every setting that does not have its default: what makes another process,
-  // started with these variables, read the same settings.
+  // `MUSUBI_<NAME>=value` for every setting that differs from its default: another process, started with
+  // these variables, reads the same settings.
   std::vector<std::string> environment() const;
 
  private:

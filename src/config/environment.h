@@ -1,4 +1,4 @@
-// The environment of this process. The one place that reads it.
+// The environment of this process. No other file reads it.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,8 @@
 
 namespace musubi::config {
 
-// The variable by which a launcher invites a process into a job (bootstrap/local/invitation.h). No setting.
+// The variable by which a launcher invites a process into a job (bootstrap/local/invitation.h). Not a
+// setting.
 inline constexpr const char* job_variable = "MUSUBI_JOB";
 
 std::optional<std::string> environment_variable(const char* name);
@@ -18,8 +19,8 @@ std::optional<std::string> environment_variable(const char* name);
 // All variables, as `NAME=value`.
 std::vector<std::string> environment_variables();
 
-// Takes every MUSUBI_<NAME> of the environment into the configuration. A MUSUBI_ variable that names no
-// setting is an error: a misspelt setting must not be ignored.
+// Reads every MUSUBI_<NAME> of the environment into the configuration. A MUSUBI_ variable that names no
+// setting is an error, so that a misspelt setting is never ignored.
 Result<void> read_environment(Configuration& configuration);
 
 }  // namespace musubi::config

@@ -11,7 +11,7 @@ namespace musubi::config {
 std::string list_settings(const Configuration& configuration);
 
 // The page docs/reference/settings.md. A test compares the committed page with this; after a change of
-// settings.def: `musubi settings --markdown > docs/reference/settings.md`.
+// settings.def run `musubi settings --markdown > docs/reference/settings.md`.
 std::string reference_page();
 
 }  // namespace musubi::config

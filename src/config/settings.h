@@ -113,9 +113,9 @@ struct Declaration {
   std::string_view name;
   Kind kind;
   Scope scope;
-  std::uint64_t low;  // lowest and highest value allowed: bytes, counts, or nanoseconds
+  std::uint64_t low;  // smallest and largest value allowed: bytes, counts, or nanoseconds
   std::uint64_t high;
-  std::string_view words;  // choice: the words allowed, separated by '|'
+  std::string_view words;  // choice: the allowed words, separated by '|'
   std::string_view documentation;
   Field field;
 };

@@ -26,7 +26,7 @@ std::string_view nearest(std::string_view name, std::span<const std::string_view
   constexpr std::size_t length_max = 200;
   if (name.size() > length_max) return {};
   std::string_view best;
-  std::size_t best_distance = name.size() / 3 + 2;  // farther than this is another name, not a slip
+  std::size_t best_distance = name.size() / 3 + 2;  // beyond this it is another name, not a typing error
   for (const std::string_view candidate : candidates) {
     const std::size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {

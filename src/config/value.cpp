@@ -12,7 +12,7 @@ struct Unit {
   std::string_view name;
   std::uint64_t factor;
 };
-// Largest first: formatting takes the first that divides the value.
+// Largest first: formatting takes the first unit that divides the value.
 constexpr Unit byte_units[] = {{"TiB", TiB}, {"GiB", GiB}, {"MiB", MiB}, {"KiB", KiB}, {"B", 1}};
 constexpr Unit time_units[] = {
     {"min", 60'000'000'000}, {"s", 1'000'000'000}, {"ms", 1'000'000}, {"us", 1'000}, {"ns", 1}};

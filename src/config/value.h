@@ -1,5 +1,5 @@
-// Text to value and back. The parser is strict: it refuses every text that is not exactly one of the
-// documented forms.
+// Conversions between text and value. The parser is strict: it refuses every text that is not exactly one of
+// the documented forms.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace musubi::config {
 // `false`; `auto`.
 Result<Value> parse_value(const Declaration& declaration, std::string_view text);
 
-// What a setting of the kind `ports` says. Empty: nothing, or nonsense.
+// The value of a setting of the kind `ports`. Empty: an empty or invalid text.
 struct PortRange {
   std::uint16_t first = 0, last = 0;
 };
@@ -27,11 +27,11 @@ std::optional<PortRange> port_range(std::string_view text);
 // Without the blanks and tabs around it.
 std::string_view trimmed(std::string_view text);
 
-// A size as OMP_STACKSIZE gives it: `number`, `numberB`, `numberK`, `numberM`, `numberG`, blanks around and
-// between; without a letter the unit is KiB. Nothing: another form, or more than 2^32 of the unit.
+// A size in the forms of OMP_STACKSIZE: `number`, `numberB`, `numberK`, `numberM`, `numberG`, with blanks
+// around and between; without a letter the unit is KiB. Empty: another form, or more than 2^32 of the unit.
 std::optional<std::uint64_t> parse_openmp_size(std::string_view text);
 
-// What a setting of the kind `counts` says: positive numbers. Empty: nothing, or nonsense.
+// The value of a setting of the kind `counts`: positive numbers. Empty: an empty or invalid text.
 std::vector<std::uint32_t> counts_in(std::string_view text);
 
 // The shortest form that parse_value reads back as the same value.

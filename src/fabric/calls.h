@@ -1,12 +1,12 @@
-// Procedures that a batch has carried out at its target: the verb `call`. One trip then does what depends on
-// words that only the target knows.
+// Procedures that the target of a batch carries out: the verb `call`. One round trip can then depend on words
+// that only the target knows.
 //
 // A procedure is a short function of the job: the same on every rank, registered by Fabric::offer. It works
-// on the registered regions of the target, beside the target's own threads and other ranks, by processor
-// atomics and copies of whole words. It never waits and allocates nothing; what it cannot do, it says in its
-// verdict, and the caller tries again. Which thread of which process carries it out is the driver's business:
-// the target's service thread, a thread that polls there, or the caller itself where the target's memory is
-// mapped. So it knows nothing but its arguments, the regions, and what was registered with it.
+// on the registered regions of the target, concurrently with the target's own threads and with other ranks,
+// by processor atomics and copies of whole words. It never waits and allocates nothing; if it cannot do
+// something, its verdict says so and the caller retries. The driver decides which thread of which process
+// carries it out: the target's service thread, a thread that polls there, or the caller itself if the
+// target's memory is mapped. So a procedure uses only its arguments, the regions, and its registered data.
 #pragma once
 
 #include <array>
@@ -32,17 +32,18 @@ struct RegionView {
 };
 using RegionViews = std::span<const RegionView, region_count_max>;
 
-// What a procedure concludes: a number of its own, from 1 on. Steps behind it may depend on it (Step::after).
+// The outcome of a procedure: a number that it defines, from 1 on. Later steps may depend on it
+// (Step::after).
 using Verdict = std::uint8_t;
 inline constexpr Verdict no_verdict = 0;
-// The arguments are none that the job's own code makes. A fault of the caller, which may be a damaged
+// The arguments are not ones that the job's own code makes: an error of the caller, which may be a damaged
 // process.
 inline constexpr Verdict malformed = 255;
 
 inline constexpr std::size_t call_argument_bytes_max = std::size_t{16} << 10;
 inline constexpr std::size_t call_result_bytes_max = std::size_t{4} << 10;
 
-// How a call ended: the front of the place for its result, which follows.
+// How a call ended: at the front of the place for its result, which follows.
 struct CallEnd {
   std::uint32_t bytes;  // of the result
   Verdict verdict;
@@ -60,7 +61,7 @@ struct Answer {
 // One call, as its procedure sees it.
 class Call {
  public:
-  // `room`: for the result, at any alignment.
+  // `room` is for the result, at any alignment.
   Call(Rank caller, Rank target, RegionViews regions, std::span<const std::byte> arguments,
        std::span<std::byte> room) noexcept
       : caller_(caller), target_(target), regions_(regions), arguments_(arguments), room_(room) {}
@@ -70,7 +71,7 @@ class Call {
   // At any alignment.
   std::span<const std::byte> arguments() const noexcept { return arguments_; }
 
-  // The arguments as one object, or the front of them. Result: false if there are fewer bytes.
+  // Copies the front of the arguments to `to`. Result: false if there are fewer bytes.
   template <class T>
   bool read(T& to) const noexcept {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -78,8 +79,8 @@ class Call {
     std::memcpy(&to, arguments_.data(), sizeof to);
     return true;
   }
-  // The bytes [offset, offset + bytes) of a region of the target; null if they are not inside. The only way
-  // to the regions, so that no argument leads outside.
+  // The bytes [offset, offset + bytes) of a region of the target; null if they are not inside it. The only
+  // access to regions, so that no argument leads outside.
   std::byte* at(RegionId region, std::uint64_t offset, std::size_t bytes) const noexcept {
     if (region.value >= region_count_max) return nullptr;
     const RegionView& view = regions_[region.value];
@@ -94,7 +95,7 @@ class Call {
     return aligned ? reinterpret_cast<T*>(place) : nullptr;
   }
 
-  // Adds to the result. What does not fit into the caller's room is left out: result: false.
+  // Appends to the result. Result: false if the caller's room is too small; then nothing is appended.
   bool add(const void* from, std::size_t bytes) noexcept {
     if (bytes > room_.size() - filled_) return false;
     if (bytes != 0) std::memcpy(room_.data() + filled_, from, bytes);
@@ -116,20 +117,20 @@ class Call {
   std::size_t filled_ = 0;
 };
 
-// The layers above share these numbers: those of locks are in remote_lock, the others in coherence/regions.h.
+// The layers above share these numbers: remote_lock defines those of locks, coherence/regions.h all the rest.
 using ProcedureId = StrongId<struct ProcedureTag, std::uint8_t>;
 inline constexpr std::size_t procedure_count_max = 16;
 
 struct Procedure {
-  // May run on several threads at once, and inside signal handlers. `data`: as registered.
+  // May run on several threads at once, and inside signal handlers. `data` as registered.
   Verdict (*carry_out)(Call& call, const void* data) noexcept = nullptr;
-  const void* data = nullptr;  // constant; the same on every rank in all that matters
+  const void* data = nullptr;  // constant; equivalent on every rank
 };
 
 // One table per fabric.
 class Procedures {
  public:
-  // REQUIRES: no other one has this number.
+  // REQUIRES: no other procedure has this number.
   void offer(ProcedureId id, Procedure procedure) noexcept {
     MUSUBI_CHECK(id.value < procedure_count_max && procedure.carry_out != nullptr);
     Procedure& place = table_[id.value];
@@ -137,7 +138,7 @@ class Procedures {
                  "two procedures have the number %u", unsigned{id.value});
     place = procedure;
   }
-  // Null: there is none.
+  // Null if there is none.
   const Procedure* find(std::uint64_t id) const noexcept {
     const bool is_offered = id < table_.size() && table_[id].carry_out != nullptr;
     return is_offered ? &table_[id] : nullptr;

@@ -1,4 +1,4 @@
-// How far away peers are: what a network costs.
+// How far away peers are.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@ namespace musubi::fabric {
 
 struct Distance {
   std::uint64_t round_trip_ns = 0;
-  std::uint64_t bits_per_second = 0;  // of each rank, in each direction; 0: without limit
+  std::uint64_t bits_per_second = 0;  // of each rank, in each direction; 0: unlimited
 };
 
-// Bytes that are under way when the line is full: the product of both. 0: nothing to speak of.
+// The bandwidth-delay product of the link, in bytes. 0: no round trip.
 constexpr std::uint32_t line_bytes(Distance distance) noexcept {
   constexpr double bits_and_ns = 8e9;
   constexpr auto most = std::numeric_limits<std::uint32_t>::max();

@@ -1,32 +1,31 @@
-// PORT fabric: what RDMA hardware promises, and calls of short procedures at the target.
+// PORT fabric: the promises of RDMA hardware, and calls of short procedures at the target.
 //
 // One-sided operations on registered regions of peers, and small messages. Aligned pieces of 2, 4 and 8 bytes
-// are atomic; anything longer may be seen torn. Steps of one batch take effect in order, each complete before
-// the next begins; between batches there is no order unless one is awaited before the next is posted. A rank
-// may post to itself.
+// are atomic; longer ones may be seen torn. Steps of one batch take effect in order, each complete before the
+// next begins. Batches are unordered unless one is awaited before the next is posted. A rank may post to
+// itself.
 //
-// No step of a batch uses what an earlier step of the batch has brought to the caller: a driver may send all
-// of them before the first result is there. What depends on words of the target is a call (calls.h), and
-// steps behind it may depend on its verdict: the others are left out, as if they were not there.
+// No step uses a result of an earlier step of its batch: a driver may send all steps before the first result
+// arrives. An operation that depends on words of the target is a call (calls.h); later steps may depend on
+// its verdict and are otherwise skipped.
 //
-// Threads: any thread of the rank may call anything, unless a function says otherwise. Inside a signal
-// handler post(), send(), progress(), wait(), wake() and direct() may be called, if the interrupted thread
-// was not in the fabric itself. A page fault of the program is such a handler, so a driver keeps no lock
-// there that the program's code could hold. These functions allocate nothing from the program's heap.
+// Threads: any thread of the rank may call any function, unless a function says otherwise. A signal handler
+// may call post(), send(), progress(), wait(), wake() and direct() if the interrupted thread was not in the
+// fabric itself. A page fault of the program is such a handler, so a driver holds no lock there that the
+// program's code could hold. These functions allocate nothing from the program's heap.
 //
 // Registered memory: regions are attached before the first operation and stay until the fabric ends. They may
-// be sparse: bytes that nobody has touched read as zeros, at every rank, and take memory at their owner when
-// they are written. An owner may give pages back (punch them). Operations under way then see the old bytes or
-// zeros; later ones see zeros; none fails. A driver that pins memory must cope with both, or say so when the
-// region is attached.
+// be sparse: untouched bytes read as zeros at every rank, and take memory at their owner when they are
+// written. An owner may give pages back (punch them). Concurrent operations then see the old bytes or zeros,
+// later ones see zeros, and none fails. A driver that pins memory must handle both, or say so when the region
+// is attached.
 //
-// Local buffers: any memory of the process that stays mapped and is not protected against the access. Any
-// alignment will do (results of atomics: 8 bytes, aligned), registered or not. Never the program's user view,
-// whose pages may be closed.
+// Local buffers: any memory of the process that stays mapped and accessible, registered or not, at any
+// alignment (results of atomics: 8 bytes, aligned). Never the program's user view, whose pages may be
+// inaccessible.
 //
-// Failure: a driver never reports a dead peer here. The bootstrap ends the job when a rank dies.
-// Drivers: shm (peers on one host), tcp, sim (virtual time), loopback (tests). Every driver passes
-// tests/conformance/fabric.
+// Failure: a driver never reports a dead peer here. The bootstrap ends the job when a rank dies. Every driver
+// passes tests/conformance/fabric.
 #pragma once
 
 #include <atomic>
@@ -47,19 +46,19 @@ enum class Verb : std::uint8_t {
   compare_swap,  // *local = old value; remote = operand if old == compare. 8 bytes, aligned
   fetch_add,     // *local = old value; remote += operand
   swap,          // *local = old value; remote = operand
-  call,          // a procedure is carried out at the target: see call()
+  call,          // the target carries out a procedure: see call()
 };
 
 struct Step {
   Verb verb;
   RegionId region;
   std::uint64_t offset;  // of a call: the procedure
-  void* local;           // of a call: a CallEnd, 8 bytes aligned, and behind it the room for the result
-  std::size_t bytes;     // of a call: of this room
+  void* local;           // of a call: a CallEnd, 8 bytes aligned, and after it room for the result
+  std::size_t bytes;     // of a call: the size of this room
   std::uint64_t operand = 0;
   std::uint64_t compare = 0;
-  const void* arguments = nullptr;  // of a call; `operand` is their number of bytes
-  // Not no_verdict: the step is left out unless this was the verdict of the last call before it in the batch.
+  const void* arguments = nullptr;  // of a call; `operand` is their size in bytes
+  // Unless no_verdict: the step is skipped if the last call before it in the batch had another verdict.
   Verdict after = no_verdict;
 };
 
@@ -79,9 +78,8 @@ inline Step fetch_add(RegionId region, std::uint64_t offset, std::uint64_t* old,
 inline Step swap(RegionId region, std::uint64_t offset, std::uint64_t* old, std::uint64_t desired) {
   return Step{Verb::swap, region, offset, old, 8, desired};
 }
-// Has the procedure carried out at the target. `answer` tells how it ended: its verdict, and the bytes of the
-// result, which are there; the rest of the room stays as it was. At most call_argument_bytes_max and
-// call_result_bytes_max.
+// Calls the procedure at the target. `answer` receives its verdict and the size of the result, which follows
+// `answer`; the rest of the room is unchanged. At most call_argument_bytes_max and call_result_bytes_max.
 inline Step call(ProcedureId procedure, std::span<const std::byte> arguments, CallEnd& answer,
                  std::size_t room) {
   return Step{Verb::call, RegionId{}, procedure.value, &answer, room, arguments.size(), 0, arguments.data()};
@@ -92,7 +90,7 @@ Step call(ProcedureId procedure, const Arguments& arguments, Answer<Result>& ans
   static_assert(offsetof(Answer<Result>, result) == sizeof(CallEnd));
   return call(procedure, std::as_bytes(std::span(&arguments, 1)), answer.end, sizeof(Result));
 }
-// The step, left out unless the last call before it in the batch has this verdict.
+// The step, skipped unless the last call before it in the batch has this verdict.
 inline Step if_verdict(Verdict verdict, Step step) {
   step.after = verdict;
   return step;
@@ -101,21 +99,20 @@ inline Step if_verdict(Verdict verdict, Step step) {
 enum class Outcome : std::uint8_t {
   done,     // complete: results are in place, puts are visible at the target
   pending,  // the completion will be set
-  busy,     // nothing was taken: make progress and try again
+  busy,     // the batch was not taken: make progress and retry
 };
 
-// The capabilities between this rank and one peer, for the fabric's life but for what is measured.
-// `local_pointer` divides the ranks into groups, as hosts do: it is symmetric and transitive.
+// The capabilities between this rank and one peer; constant, except measured ones. `local_pointer` divides
+// the ranks into groups, as hosts do: it is symmetric and transitive.
 struct Capabilities {
   bool cpu_atomics_coherent = false;  // processor atomics on a region mix with fabric atomics on it
   bool local_pointer = false;         // direct() gives an address
-  // What the line to the peer holds: bandwidth times round trip. May change as it gets known; 0: unknown, or
-  // nothing to speak of.
+  // Bandwidth-delay product of the link, in bytes. May change as it is measured; 0: unknown or negligible.
   std::uint32_t line_bytes = 0;
 };
 
-// The purpose of a message. One listener per kind and rank. The runtime never sends `unassigned`: that kind
-// is free for users of a fabric apart from the runtime.
+// The purpose of a message. One listener per kind and rank. The runtime never sends `unassigned`, which is
+// free for other users of a fabric.
 enum class MessageKind : std::uint8_t {
   lock_granted,
   barrier,
@@ -129,23 +126,23 @@ enum class MessageKind : std::uint8_t {
   count
 };
 
-// The moment at which a message is looked at. `when_polled`: the receiver will poll by itself (it waits for
-// the message). `promptly`: its service thread is woken when nobody polls.
+// When a message is noticed. `when_polled`: the receiver polls by itself, since it waits for the message.
+// `promptly`: wakes the receiver's service thread if no thread polls.
 enum class Urgency : std::uint8_t { when_polled, promptly };
 
 inline constexpr std::size_t message_bytes_max = 1984;
-// What drivers take: a decorator may add a few bytes of its own.
+// The limit of drivers: a decorator may append a few bytes.
 inline constexpr std::size_t driver_message_bytes_max = message_bytes_max + 16;
 
 class Listener {
  public:
-  // Called inside progress(), on the thread that polls; one call at a time per rank, in order per sender.
-  // Must not block, must not call progress(); may send (and must then cope with busy). The body may be
-  // anything: it comes from another process. Result: null, or what is wrong with it, a text that stays; then
-  // nothing of it was used, and a driver over a network takes nothing more from that rank.
+  // Called inside progress(), on the polling thread; one call at a time per rank, in order per sender. Must
+  // not block or call progress(); may send (and must then handle busy). The body is untrusted: it comes from
+  // another process. Result: null, or the objection to the body, a static text; then no part of it was used,
+  // and a driver over a network accepts nothing more from that rank.
   virtual const char* on_message(Rank from, std::span<const std::byte> body) noexcept = 0;
 
-  // For what has come through memory of this host: there an objection is a broken invariant.
+  // For messages through memory of this host, where an objection is a broken invariant.
   void take(Rank from, std::span<const std::byte> body) noexcept {
     const char* const objection = on_message(from, body);
     MUSUBI_CHECK(objection == nullptr, "rank %u: %s", from.value, objection);
@@ -155,7 +152,7 @@ class Listener {
   ~Listener() = default;
 };
 
-// Memory that peers may reach. `file` is the memfd behind `base` (at `file_offset`) for drivers that map
+// Memory that peers may access. `file` is the memfd of `base` (from `file_offset`), for drivers that map
 // peers.
 struct RegionMemory {
   RegionId id;
@@ -173,9 +170,9 @@ class Fabric {
   virtual std::uint32_t ranks() const noexcept = 0;
   virtual Capabilities capabilities(Rank peer) const noexcept = 0;
 
-  // Posts the steps as one batch. Steps and their local buffers stay untouched and alive until the batch is
-  // complete. Any thread. Never blocks. Bounds are checked (MUSUBI_CHECK). On `pending`, `completion` is set
-  // at the end; it may be set before post() returns.
+  // Posts the steps as one batch. Steps and their local buffers stay unchanged and alive until the batch is
+  // complete. Any thread. Never blocks. Checks bounds (MUSUBI_CHECK). On `pending`, `completion` is set at
+  // the end, possibly before post() returns.
   virtual Outcome post(Rank peer, std::span<const Step> steps, Event& completion) noexcept = 0;
 
   // Sends a small message (<= message_bytes_max); the body is copied. Result: done or busy. Any thread.
@@ -184,36 +181,35 @@ class Fabric {
 
   // Before the first message can arrive. `listener` outlives the fabric's last progress().
   virtual void listen(MessageKind kind, Listener* listener) noexcept = 0;
-  // Before the first call, on every rank: ranks carry the procedure out for each other. Its data outlives the
-  // fabric's last operation.
+  // Before the first call, on every rank. The procedure's data outlives the fabric's last operation.
   virtual void offer(ProcedureId id, Procedure procedure) noexcept = 0;
 
-  // Delivers what has arrived. Result: whether anything was done. Any thread.
+  // Delivers arrivals. Result: whether anything was done. Any thread.
   virtual bool progress() noexcept = 0;
 
-  // Sleeps until something may have arrived, wake() is called, or `ready` is true; spurious returns are
+  // Blocks until something may have arrived, wake() is called, or `ready` is true; spurious returns are
   // allowed. The caller has just found progress() idle. Spins, yields or sleeps by the driver's measured
   // policy.
   virtual void wait(const std::atomic<bool>& ready) noexcept = 0;
   // Makes every thread of this rank return from wait(). Any thread, signal-safe.
   virtual void wake() noexcept = 0;
-  // Makes the one that waits for `ready` do so; others may. The address alone is used. Any thread,
-  // signal-safe.
+  // Makes the thread that waits for `ready` return from wait(); other threads may return, too. Only the
+  // address is used. Any thread, signal-safe.
   virtual void wake_waiter(const std::atomic<bool>* /*ready*/) noexcept { wake(); }
-  // The service thread's sleep: returns when a `promptly` message arrived while nobody waited, or after
+  // The service thread's sleep: returns when a `promptly` message arrived while no thread waited, or after
   // wake_service().
   virtual void wait_for_service() noexcept = 0;
   virtual void wake_service() noexcept = 0;
 
-  // A hint that the calling thread waits from now on until end_looks(), and so delivers what arrives: that
-  // need not wake the service thread. Any thread; the calls pair up.
+  // A hint: until end_looks() the calling thread polls, so arrivals need not wake the service thread. Any
+  // thread; the calls pair up.
   virtual void begin_looks() noexcept {}
   virtual void end_looks() noexcept {}
 
-  // The peer's region as an address of this process, or null without local_pointer to it.
+  // The peer's region as an address of this process; null without local_pointer.
   virtual std::byte* direct(Rank peer, RegionId region) noexcept = 0;
-  // Looks at a word that peers change by processor atomics, until it differs from `unwanted` or this thread
-  // ought to sleep by the driver's policy. Result: whether it differs. Any thread; delivers no messages.
+  // Polls a word that peers change by processor atomics, until it differs from `unwanted` or this thread
+  // should sleep by the driver's policy. Result: whether it differs. Any thread; delivers no messages.
   virtual bool watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept = 0;
 };
 

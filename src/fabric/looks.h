@@ -1,19 +1,19 @@
-// How one thread says that it waits, and looks for arrivals itself.
+// The scope in which a thread polls for arrivals itself.
 #pragma once
 
 namespace musubi::fabric {
 
-// Ends with this object. `Attended` has begin_looks() and end_looks(), as of Fabric and JointSleep.
+// Ends with this object. `Attended` has begin_looks() and end_looks(), as Fabric and JointSleep do.
 template <typename Attended>
 class Looks {
  public:
-  // Null: there is nobody to tell.
+  // Null: no effect.
   explicit Looks(Attended* attended) noexcept : attended_(attended) {}
   Looks(const Looks&) = delete;
   ~Looks() {
     if (has_told_) attended_->end_looks();
   }
-  // Again: no effect.
+  // Idempotent.
   void begin() noexcept {
     if (has_told_ || attended_ == nullptr) return;
     has_told_ = true;

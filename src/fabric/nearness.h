@@ -1,4 +1,4 @@
-// Which ranks are near: each maps the memory of the others (Capabilities::local_pointer).
+// Which ranks are near: each maps the other's memory (Capabilities::local_pointer).
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace musubi::fabric {
 
-// Whether this rank is near all others. All ranks of a job find the same, since nearness divides them into
-// groups. The fabric has been opened.
+// Whether this rank is near all other ranks. The same result at all ranks of a job, since nearness divides
+// them into groups. REQUIRES: the fabric is open.
 inline bool all_are_near(const Fabric& fabric) {
   for (std::uint32_t rank = 0; rank < fabric.ranks(); ++rank) {
     if (Rank{rank} != fabric.self() && !fabric.capabilities(Rank{rank}).local_pointer) return false;

@@ -1,5 +1,5 @@
-// co_await transfer(...) / deliver(...): a batch or a message as an awaitable. "busy" is retried here, so
-// callers never see it. With a driver that completes at once nothing suspends and no frame is allocated.
+// co_await transfer(...) / deliver(...): a batch or a message as an awaitable. Both retry on busy. With a
+// driver that completes at once nothing suspends and no frame is allocated.
 #pragma once
 
 #include <optional>
@@ -55,7 +55,7 @@ inline Transfer transfer(Fabric& fabric, Rank peer, std::span<const Step> steps)
   return Transfer(fabric, peer, steps);
 }
 
-// Sends a message, again and again while the fabric is busy.
+// Sends a message, retrying while the fabric is busy.
 Task<> deliver(Fabric& fabric, Rank peer, MessageKind kind, Urgency urgency, std::span<const std::byte> body);
 
 }  // namespace musubi::fabric

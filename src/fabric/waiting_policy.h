@@ -1,6 +1,6 @@
-// How a thread waits. Measured on two cores. Where every thread has a core, a spinning barrier takes 0.4 us
-// and a futex 20 us. Where threads outnumber the cores, spinning takes 22 ms (whole scheduler slices), and 50
-// yields followed by a futex 3 us. Yields end early where other programs compute (os/yield_meter.h).
+// How a thread waits. Measured on two cores: if every thread has a core, a spinning barrier takes 0.4 us and
+// a futex 20 us. If threads outnumber the cores, spinning takes 22 ms (whole scheduler slices), and 50 yields
+// followed by a futex 3 us. Yields end early while other programs compute (os/yield_meter.h).
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 namespace musubi::fabric {
 
 struct WaitingPolicy {
-  std::uint32_t spin_checks = 0;  // looks with a pause between them
-  std::uint32_t yields = 0;       // then looks with a sched_yield between them; then sleep
+  std::uint32_t spin_checks = 0;  // polls with a pause between them
+  std::uint32_t yields = 0;       // then polls with a sched_yield between them; then sleep
 };
 
 // The policy for `threads_on_host` threads (ranks x threads per rank) that share `cores`.

@@ -12,8 +12,8 @@ using fabric::Step;
 
 namespace {
 
-// A head: the number of the top node, and above it how often the head has changed. An exchange goes wrong
-// only if it is held up for a multiple of 2^28 changes to the same node.
+// A head: the number of the top node; the upper bits count the changes of the head. An exchange fails to
+// notice a change only if it is delayed for a multiple of 2^28 changes that end at the same node.
 constexpr unsigned number_bits = 36;
 constexpr std::uint64_t number_mask = (std::uint64_t{1} << number_bits) - 1;
 constexpr std::uint64_t one_change = std::uint64_t{1} << number_bits;
@@ -44,7 +44,7 @@ Task<std::optional<std::uint64_t>> BatchStacks::pop(Rank owner, unsigned stack, 
     if (number == 0) co_return std::nullopt;
     const Step read = fabric::get(layout_.region(), layout_.data_at(node_of(number)), &content, bytes);
     co_await fabric::transfer(fabric_, owner, std::span{&read, 1});
-    // What was read is of another use, or torn, if the head has changed meanwhile.
+    // If the head has changed since, the content is from another use of the node, or torn.
     std::uint64_t seen = 0;
     const Step take = fabric::compare_swap(layout_.region(), head_at, &seen, head,
                                            follow(head, content.next & number_mask, hooks_));
@@ -72,7 +72,7 @@ Task<> BatchStacks::push(Rank owner, unsigned stack, std::uint64_t node, Batch& 
     co_await fabric::transfer(fabric_, owner, put_on);
     if (seen == head) co_return;
     head = seen;
-    bytes = sizeof content.next;  // the rest is there
+    bytes = sizeof content.next;  // the other words are written already
     co_await pause(attempt);
   }
 }

@@ -17,9 +17,9 @@ std::atomic_ref<std::uint64_t> word(std::uint64_t& value) {
   return std::atomic_ref<std::uint64_t>(value);
 }
 
-// Others put the words by the fabric: one after the other, as single words.
+// Other ranks put the words through the fabric: in order, as single words.
 Breaks load(Breaks& breaks) {
-  const auto relaxed = std::memory_order_relaxed;  // the lock orders
+  const auto relaxed = std::memory_order_relaxed;  // ordered by the lock
   return {word(breaks.gbrk).load(relaxed), word(breaks.glimit).load(relaxed), word(breaks.end).load(relaxed),
           word(breaks.floor).load(relaxed)};
 }
@@ -108,7 +108,7 @@ Task<Decision> BreakTable::ask(Rank owner, Request request) {
   return ask_directly(owner, request);
 }
 
-// Posts `steps`, the first of which takes the lock, until it has.
+// Posts `steps`, the first of which takes the lock, until it is taken.
 Task<> BreakTable::lock(Rank owner, std::span<Step> steps, std::uint64_t& seen) {
   for (unsigned attempt = 0;; ++attempt) {
     co_await fabric::transfer(fabric_, owner, steps);
@@ -141,7 +141,7 @@ Task<Decision> BreakTable::ask_apart(Rank owner, Request request) {
   co_return decision;
 }
 
-// What was fetched with a lock that was not free means nothing.
+// Words that were fetched while the lock was not free are ignored.
 Task<Decision> BreakTable::ask_together(Rank owner, Request request) {
   std::uint64_t seen = 0;
   Breaks breaks;

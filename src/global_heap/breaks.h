@@ -17,21 +17,21 @@
 
 namespace musubi::global_heap {
 
-// How the control structure of a heap is reached; the names are the paper's.
+// How the control structure of a heap is accessed; the names are the paper's.
 enum class Way : std::uint8_t {
   remote,       // Remote: lock, get, put, unlock
   remote_plus,  // Remote+: lock and get together, put and unlock together
-  local,        // Local: lock and unlock by the fabric, the breaks by the processor
+  local,        // Local: lock and unlock through the fabric, the breaks by the processor
   local_plus,   // Local+: all by the processor
 };
 
-// Which ways are taken; none: the shortest that the fabric's capabilities allow.
+// The forced ways; none: the shortest ways that the fabric's capabilities allow.
 struct ForcedWays {
   std::optional<Way> own;    // local or local_plus
   std::optional<Way> peers;  // remote or remote_plus
 };
 
-// Where each rank's heap begins, at the same offset of a region; this rank's at `own`.
+// The start of each rank's heap, at the same offset of a region; this rank's at `own`.
 struct HeapPlace {
   fabric::RegionId region;
   std::uint64_t offset;
@@ -47,14 +47,14 @@ class BreakTable {
   static bool is_possible(const fabric::Fabric& fabric, Rank owner, Way way);
   Way way_to(Rank owner) const { return ways_[owner.value]; }
 
-  // Of this rank's own heap, before any rank asks for it.
+  // For this rank's own heap, before any rank asks for it.
   void open(const Breaks& breaks);
 
-  // Does what `request` says, if it may be done. Any thread; not while the same thread is inside (a signal
-  // handler). Waits for other holders of the lock, which is held for a few operations.
+  // Carries out `request` if the rules allow it. Any thread; not reentrant (a signal handler). Waits for
+  // other holders of the lock, which is held for a few operations.
   Task<Decision> ask(Rank owner, Request request);
-  // The same without waiting, where all is done by the processor. Result: none, and nothing has happened,
-  // when the way is another one or somebody holds the lock.
+  // The same without waiting, if the processor can do all of it. Result: nothing, without any change, if
+  // another way must be taken or the lock is held.
   std::optional<Decision> ask_at_once(Rank owner, const Request& request) noexcept;
 
  private:

@@ -1,6 +1,5 @@
-// What a global heap keeps of itself, in the heap: the lock, and the breaks that it protects (paper
-// AGH, 3.3). Offsets count from the first byte behind this structure's page, so that whole pages can be given
-// out.
+// The control data of a global heap, in the heap: the lock, and the breaks that it protects (paper AGH, 3.3).
+// Offsets count from the first byte after this structure's page, so that whole pages can be allocated.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +7,8 @@
 
 namespace musubi::global_heap {
 
-// Global memory lies below `gbrk`, local memory from `glimit` on; what is between is free. After the heap has
-// grown behind local memory, `floor` is where its newest part begins: nothing below is given back by a break.
+// Global memory is below `gbrk`, local memory from `glimit` on; the memory between is free. After the heap
+// has grown past local memory, `floor` is the start of its newest part: a break never frees memory below it.
 struct Breaks {
   std::uint64_t gbrk = 0;
   std::uint64_t glimit = 0;
@@ -19,7 +18,7 @@ struct Breaks {
   friend bool operator==(const Breaks&, const Breaks&) = default;
 };
 
-// At the beginning of a heap's region; all words change under the lock. Zero lock: nobody holds it.
+// At the beginning of a heap's region; all words change under the lock. A lock of zero is free.
 struct alignas(64) Control {
   std::uint64_t lock = 0;
   Breaks breaks;

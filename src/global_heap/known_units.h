@@ -1,5 +1,5 @@
-// What this process knows of the units of every heap, whichever thread has learnt it: to which span a unit
-// belongs, which never changes once it is said, and which free objects lie in caches of this process.
+// Facts about the units of every heap that any thread of this process has learnt: the span of a unit, which
+// never changes once it is set, and the free objects that caches of this process hold.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace musubi::global_heap {
 // A word of the directory; zero: the unit belongs to no span.
 class SpanWord {
  public:
-  static constexpr unsigned nodes = 255;  // in the place of a class: the span holds nodes
+  static constexpr unsigned nodes = 255;  // instead of a class: the span holds nodes
 
   constexpr SpanWord() = default;
   constexpr explicit SpanWord(std::uint64_t word) : word_(word) {}
@@ -24,17 +24,17 @@ class SpanWord {
       : word_((size_class + 1) | first_unit << class_bits) {}
 
   constexpr std::uint64_t word() const { return word_; }
-  // Whether objects are cut from the span.
+  // Whether objects are allocated from the span.
   constexpr bool holds_objects() const { return word_ != 0 && size_class() != nodes; }
   constexpr unsigned size_class() const { return static_cast<unsigned>(word_ & class_mask) - 1; }
   constexpr std::uint64_t begin() const { return (word_ >> class_bits) * unit_bytes; }
 
-  // Whether an object of the span begins at `offset`, which lies in the unit of this word.
+  // Whether an object of the span begins at `offset`, which is inside the unit of this word.
   constexpr bool is_object(std::uint64_t offset) const {
     if (!holds_objects()) return false;
     const std::uint64_t size = object_bytes(size_class());
     const std::uint64_t place = offset - begin();
-    if ((place | size) >> 32 != 0) return place == 0;  // the only one of its span
+    if ((place | size) >> 32 != 0) return place == 0;  // the only object of its span
     const std::uint32_t index = static_cast<std::uint32_t>(place) / static_cast<std::uint32_t>(size);
     return index * size == place && index < span_objects(size_class());
   }
@@ -57,7 +57,7 @@ class KnownUnits {
   KnownUnits(const KnownUnits&) = delete;
   KnownUnits& operator=(const KnownUnits&) = delete;
 
-  // Zero: not known.
+  // Zero: unknown.
   SpanWord span(Rank owner, std::uint64_t offset) noexcept {
     const Units* const heap = heaps_[owner.value].load(std::memory_order_acquire);
     if (heap == nullptr) return {};
@@ -68,7 +68,7 @@ class KnownUnits {
     std::atomic_ref(unit(owner, offset).span).store(span.word(), std::memory_order_relaxed);
   }
 
-  // Result: whether it was so before.
+  // Result: the state before.
   bool set_cached(Rank owner, std::uint64_t offset) {
     return (word(owner, offset).fetch_or(bit(offset), std::memory_order_relaxed) & bit(offset)) != 0;
   }

@@ -1,6 +1,5 @@
-// Where the parts of a heap lie, from the beginning of what it has of its rank's region: what the allocators
-// keep of it, sparse tables mostly, then the page of the breaks, then the data, whose offset 0 is that of the
-// published interface.
+// The layout of a heap inside its part of the rank's region: the allocators' tables, mostly sparse, then the
+// page of the breaks, then the data, whose first byte has offset 0 in the published interface.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ inline constexpr std::uint64_t page_bytes = 4096;
 
 class HeapLayout {
  public:
-  // `bytes` of `region`, from `begin` on, at every rank. With too few of them the heap has no data.
+  // `bytes` of `region`, from `begin` on, at every rank. If they are too few the heap has no data.
   constexpr HeapLayout(fabric::RegionId region, std::uint64_t begin, std::uint64_t bytes) : region_(region) {
     const std::uint64_t front = tables_bytes(bytes) + control_bytes;
     data_bytes_ = front < bytes ? (bytes - front) / page_bytes * page_bytes : 0;
@@ -33,15 +32,15 @@ class HeapLayout {
   // Offsets in the region.
   constexpr std::uint64_t data_at(std::uint64_t offset) const { return data_at_ + offset; }
   constexpr std::uint64_t control_at() const { return data_at_ - control_bytes; }
-  // A word for each unit, which says what the span is that it belongs to.
+  // A word for each unit, which describes its span.
   constexpr std::uint64_t directory_at(std::uint64_t unit) const { return directory_at_ + unit * 8; }
-  // Two bits for each page; of a byte the lowest are the first page's.
+  // Two bits for each page; the lowest bits of a byte belong to the first page.
   constexpr std::uint64_t page_states_at(std::uint64_t page) const { return page_states_at_ + page / 4; }
-  // One bit for each granule: whether an object begins there that is given out. The word that holds it.
+  // One bit for each granule: whether an allocated object begins there. The word that holds the bit.
   constexpr std::uint64_t object_states_at(std::uint64_t offset) const {
     return object_states_at_ + offset / granule_bytes / 64 * 8;
   }
-  // Of the batches of free objects of a class; class_count: of the empty nodes.
+  // The head of the stack of a class; class_count: of the empty nodes.
   constexpr std::uint64_t head_at(unsigned stack) const { return heads_at_ + stack * line_bytes; }
   constexpr std::uint64_t page_pool_at() const { return heads_at_ + (class_count + 1) * line_bytes; }
 

@@ -1,6 +1,7 @@
-// Free objects of all heaps that one thread has at hand: plain data of that thread. Two magazines for each
-// process and class (Bonwick and Adams), so that a thread that frees and allocates by turns asks the heap
-// once per magazine, not at its edge again and again; and the rest of a span that is still to be cut.
+// Free objects of all heaps that one thread has cached: plain data of that thread. Two magazines for each
+// process and class (Bonwick and Adams), so that a thread that frees and allocates alternately accesses the
+// heap once per magazine, not at each step around its edge; and the rest of a span that is still to be
+// divided.
 #pragma once
 
 #include <algorithm>
@@ -22,14 +23,14 @@ struct Magazine {
   std::array<std::uint64_t, batch_objects_max> offsets;
 };
 
-// Of one process and class.
+// For one process and class.
 class ClassCache {
  public:
   explicit ClassCache(unsigned size_class)
       : object_bytes_(object_bytes(size_class)), capacity_(batch_objects(size_class)) {}
 
   bool is_empty() const { return magazines_[0].count == 0 && magazines_[1].count == 0 && next_ == end_; }
-  // An object that was freed. None: all that is here was never given out, or there is nothing.
+  // A freed object. Nothing: the cache is empty, or all its objects are fresh.
   std::optional<std::uint64_t> take_freed() {
     if (loaded().count == 0) {
       if (other().count == 0) return std::nullopt;
@@ -58,8 +59,8 @@ class ClassCache {
     next_ = begin;
     end_ = begin + objects * object_bytes_;
   }
-  // What is to go to the heap: the magazine that is not in use, when both are full; then, while there is
-  // anything, all there is.
+  // Takes a batch out of the cache, for the heap: the unused magazine if both are full; in repeated calls,
+  // all objects. Result: false if the magazines are empty.
   bool give_up(Batch& batch) {
     Magazine& magazine = other().count != 0 ? other() : loaded();
     batch.count = std::exchange(magazine.count, 0);
@@ -80,7 +81,7 @@ class ClassCache {
   const std::uint64_t object_bytes_;
   const unsigned capacity_;
   bool loaded_ = false;
-  std::uint64_t next_ = 0;  // objects in [next_, end_) were never given out
+  std::uint64_t next_ = 0;  // objects in [next_, end_) were never allocated
   std::uint64_t end_ = 0;
   std::array<Magazine, 2> magazines_;
 };

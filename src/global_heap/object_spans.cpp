@@ -1,4 +1,4 @@
-// What Objects does at a heap: spans and their words, batches and their nodes, the bits of objects.
+// The operations of Objects at a heap: spans and their words, batches and their nodes, the bits of objects.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -12,12 +12,12 @@ namespace musubi::global_heap {
 using fabric::Step;
 using fabric::transfer;
 
-// The words are there before anybody gets an object of the span.
+// The words are written before any thread gets an object of the span.
 Task<std::optional<std::uint64_t>> Objects::take_span(Rank owner, SpanWord kind, std::uint64_t units) {
   const std::optional<std::uint64_t> begin =
       co_await pages_.take(owner, units * unit_bytes, unit_bytes, PageState::other);
   if (!begin) co_return std::nullopt;
-  // Objects of a span of more units begin in its first.
+  // Objects of a larger span begin in its first unit.
   std::array<std::uint64_t, span_units(cached_class_count - 1)> words;
   const std::size_t count = units <= words.size() ? units : 1;
   const SpanWord word(kind.size_class(), *begin / unit_bytes);
@@ -78,8 +78,8 @@ Task<std::optional<std::uint64_t>> Objects::take_node(Rank owner) {
   co_return node;
 }
 
-// Nobody else changes the bit of an object that is in the caller's hand, but those of its neighbours: the sum
-// has no carry.
+// Only the caller changes the bit of an object that it holds, while other threads change its neighbours'
+// bits: the sum has no carry.
 Task<> Objects::mark_given(Rank owner, std::uint64_t offset) {
   const std::uint64_t bit = std::uint64_t{1} << (offset / granule_bytes % 64);
   std::uint64_t before = 0;
@@ -89,7 +89,7 @@ Task<> Objects::mark_given(Rank owner, std::uint64_t offset) {
                static_cast<unsigned long>(offset), owner.value);
 }
 
-// Result: whether it was given out, and is so no longer.
+// Result: whether it was allocated before.
 Task<bool> Objects::mark_free(Rank owner, std::uint64_t offset) {
   const std::uint64_t bit = std::uint64_t{1} << (offset / granule_bytes % 64);
   std::uint64_t word = 0;

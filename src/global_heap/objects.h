@@ -1,5 +1,5 @@
-// Objects of any size at any rank: given out and taken back by caches of this process as long as they
-// suffice, and by batches that lie at the heap when not.
+// Objects of any size at any rank: allocated and freed in caches of this process as far as they suffice,
+// otherwise by batches at the heap.
 #pragma once
 
 #include <atomic>
@@ -20,30 +20,30 @@ namespace musubi::global_heap {
 
 enum class Freed : std::uint8_t {
   done,
-  no_object,     // none begins there
-  free_already,  // it is not given out
+  no_object,     // no object begins there
+  free_already,  // it is not allocated
 };
 
 class Objects {
  public:
-  // `full_checks`: every object has a bit at its heap that says whether it is given out; the same at every
-  // rank. Without, this is so for objects that no cache holds. All outlive this.
+  // `full_checks`: every object has a bit at its heap that tells whether it is allocated; the same at every
+  // rank. Otherwise only objects too large for caches have such a bit. All outlive this.
   Objects(fabric::Fabric& fabric, const HeapLayout& layout, Pages& pages, bool full_checks, Hooks hooks = {});
   Objects(const Objects&) = delete;
   Objects& operator=(const Objects&) = delete;
 
-  // Any thread, with a cache of its own.
-  // By what `cache` holds, without any operation of the fabric. None: not possible, nothing has happened.
+  // Any thread, with a cache of its own. From `cache` alone, without any operation of the fabric. Result:
+  // nothing, without any change, if that is not possible.
   std::optional<std::uint64_t> allocate_at_once(ObjectCache& cache, Rank owner, std::uint64_t bytes);
   std::optional<Freed> free_at_once(ObjectCache& cache, Rank owner, std::uint64_t offset);
-  // None: the heap is full and cannot grow so far.
+  // Nothing: the heap is full and cannot grow enough.
   Task<std::optional<std::uint64_t>> allocate(ObjectCache& cache, Rank owner, std::uint64_t bytes);
   Task<Freed> free(ObjectCache& cache, Rank owner, std::uint64_t offset);
-  // Brings all that `cache` holds to the heaps.
+  // Returns all objects of `cache` to the heaps.
   Task<> flush(ObjectCache& cache);
 
-  // Objects that turned out to be freed twice when they came back into a cache of this process, which held
-  // them still: given out once from then on.
+  // Double frees that were detected only when the object returned to a cache of this process that still held
+  // it: it then counts once.
   std::uint64_t found_late() const { return found_late_.load(std::memory_order_relaxed); }
 
   // For tests.

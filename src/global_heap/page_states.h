@@ -1,4 +1,4 @@
-// What becomes of whole pages that the page-wise calls deal in: two bits each, read and written in pieces.
+// The states of whole pages, for the page-wise calls: two bits each, read and written in pieces.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace musubi::global_heap {
 enum class PageState : std::uint8_t {
   other,   // of the break, or of a span of objects
   free,    // of the pool
-  mapped,  // given out
+  mapped,  // allocated
 };
 
 inline constexpr std::uint64_t pages_per_byte = 4;
@@ -38,13 +38,13 @@ struct PageStates {
   }
 };
 
-// Finds the first run of so many free pages that begins at a multiple of `alignment`, in pages: a power of
-// two. Pieces are shown to it in order, without gaps.
+// Finds the first run of `pages` free pages that begins at a multiple of `alignment`, in pages: a power of
+// two. The pieces are passed to it in order, without gaps.
 class RunSearch {
  public:
   RunSearch(std::uint64_t pages, std::uint64_t alignment) : pages_(pages), alignment_(alignment) {}
 
-  // The pages [from, to) of the piece. Result: where the run begins.
+  // The pages [from, to) of the piece. Result: the begin of the run.
   std::optional<std::uint64_t> look(const PageStates& piece, std::uint64_t from, std::uint64_t to) {
     for (std::uint64_t page = from; page < to; ++page) {
       if (piece.at(page) != PageState::free) {
@@ -61,7 +61,7 @@ class RunSearch {
  private:
   std::uint64_t pages_;
   std::uint64_t alignment_;
-  std::optional<std::uint64_t> begin_;  // of the free run that has not ended
+  std::optional<std::uint64_t> begin_;  // of the current free run
 };
 
 }  // namespace musubi::global_heap

@@ -42,7 +42,7 @@ Step Pages::put(const PageStates& piece, std::uint64_t end) const {
                      packed_bytes(piece, end));
 }
 
-// What was fetched with a lock that was not free means nothing.
+// Words that were fetched while the lock was not free are ignored.
 Task<PagePool> Pages::lock(Rank owner) {
   for (unsigned attempt = 0;; ++attempt) {
     PagePool pool;
@@ -122,7 +122,7 @@ Task<std::optional<std::uint64_t>> Pages::take_from_pool(Rank owner, std::uint64
   co_return first;
 }
 
-// The whole pages of it; what is less than a page at its edges is lost.
+// Adds its whole pages to the pool; the parts of pages at its edges are lost.
 Task<> Pages::join(Rank owner, Remainder passed_over) {
   const std::uint64_t first = round_up(passed_over.begin, page_bytes) / page_bytes;
   const std::uint64_t end = (passed_over.begin + passed_over.bytes) / page_bytes;

@@ -1,5 +1,5 @@
-// What may become of the breaks of a heap: decisions of the lock's holder, as pure functions. Paper AGH, 3.2
-// and 3.4; growth is ours.
+// The rules for changes of a heap's breaks: decisions of the lock's holder, as pure functions. Paper AGH, 3.2
+// and 3.4; growth is our extension.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 
 namespace musubi::global_heap {
 
-// Why a request was refused; the heap is as it was.
+// Why a request was refused; the heap is unchanged.
 enum class Refusal : std::uint8_t {
   none,
-  stale,     // somebody else has moved the break
-  full,      // not so much is free
-  negative,  // there is no such offset, or it lies in memory that cannot be given back
+  stale,     // another rank has moved the break
+  full,      // not enough is free
+  negative,  // no such offset, or its memory cannot be freed by a break
   capacity,  // the heap cannot become so large
 };
 
@@ -33,8 +33,8 @@ struct Request {
   std::int64_t second = 0;
 };
 
-// What of the free memory a growth could not join to the new, or an alignment passed over: it belongs to the
-// caller, as if allocated.
+// Free memory that a growth could not join with the new memory, or that an alignment skipped: it belongs to
+// the caller, as if allocated.
 struct Remainder {
   std::uint64_t begin = 0;
   std::uint64_t bytes = 0;
@@ -69,8 +69,8 @@ inline Decision decide_limit(const Breaks& breaks, std::int64_t place) {
   return decision;
 }
 
-// Where no local memory lies behind it, the free memory is simply longer. Otherwise the heap goes on behind
-// the local memory.
+// Without local memory after the free memory, the free memory becomes longer. Otherwise the heap continues
+// after the local memory.
 inline Decision decide_growth(const Breaks& breaks, std::int64_t bytes, std::int64_t capacity) {
   if (bytes < 0) return refuse(breaks, Refusal::negative);
   const auto most = static_cast<std::uint64_t>(capacity);
@@ -90,8 +90,8 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
 }
 
-// REQUIRES: `alignment` is a power of two. The break never goes back below: what is taken so is given back in
-// another way, and a process that moves the break down means its own memory.
+// REQUIRES: `alignment` is a power of two. The break never moves back below this memory, which is freed in
+// another way; a process that moves the break down means its own memory.
 inline Decision decide_aligned(const Breaks& breaks, std::int64_t bytes, std::int64_t alignment) {
   if (bytes < 0) return refuse(breaks, Refusal::negative);
   const auto wanted = static_cast<std::uint64_t>(bytes);
@@ -103,8 +103,8 @@ inline Decision decide_aligned(const Breaks& breaks, std::int64_t bytes, std::in
   return decision;
 }
 
-// How a heap that is too full for such an extension grows: at least by an eighth, so that it is not asked
-// often. None: it cannot become so large.
+// The growth of a heap that is too full for such an extension: at least by an eighth, to make growth rare.
+// Nothing: it cannot become so large.
 inline std::optional<Request> growth_for(const Breaks& breaks, std::uint64_t bytes, std::uint64_t alignment,
                                          std::uint64_t capacity) {
   constexpr std::uint64_t least = std::uint64_t{1} << 20;

@@ -1,5 +1,5 @@
-// Which sizes objects have, and how many of them lie in one span. Steps of 16 bytes up to 64, then four steps
-// per doubling: an object of more than 64 bytes is at most a quarter larger than what was asked for.
+// The sizes of objects, and their number in a span. Steps of 16 bytes up to 64, then four steps per doubling:
+// an object of more than 64 bytes is at most a quarter larger than the request.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace musubi::global_heap {
 
-// Spans are whole units and begin at a multiple of it.
+// Spans are whole units and begin at a multiple of a unit.
 inline constexpr std::uint64_t unit_bytes = 65536;
 inline constexpr std::uint64_t granule_bytes = 16;
 
@@ -29,7 +29,7 @@ constexpr std::uint64_t object_bytes(unsigned size_class) {
   return std::uint64_t{5 + size_class % 4} << (3 + size_class / 4);
 }
 
-// So many that an eighth at most is left over behind the last object.
+// Chosen so that at most an eighth is left over after the last object.
 constexpr std::uint64_t span_units(unsigned size_class) {
   const std::uint64_t bytes = object_bytes(size_class);
   if (bytes <= unit_bytes / 4) return 1;
@@ -40,7 +40,7 @@ constexpr std::uint64_t span_units(unsigned size_class) {
 constexpr std::uint64_t span_objects(unsigned size_class) {
   return span_units(size_class) * unit_bytes / object_bytes(size_class);
 }
-// What a magazine holds, and goes to and comes from a heap at once: at most 64 KiB, or one object.
+// The size of a magazine, which moves to and from a heap as a whole: at most 64 KiB, or one object.
 constexpr unsigned batch_objects(unsigned size_class) {
   const std::uint64_t fit = unit_bytes / object_bytes(size_class);
   return static_cast<unsigned>(std::clamp<std::uint64_t>(fit, 1, batch_objects_max));

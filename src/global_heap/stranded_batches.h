@@ -25,7 +25,7 @@ class StrandedBatches {
   }
   bool take(Rank owner, unsigned size_class, Batch& batch) {
     if (!any_.load(std::memory_order_relaxed)) return false;
-    std::unique_ptr<Entry> found;  // destroyed behind the lock
+    std::unique_ptr<Entry> found;  // destroyed after the lock is released
     const Held held(lock_);
     std::unique_ptr<Entry>* place = &first_;
     while (*place != nullptr && ((*place)->owner != owner || (*place)->size_class != size_class)) {
@@ -38,7 +38,7 @@ class StrandedBatches {
     batch = found->batch;
     return true;
   }
-  // How many batches wait. For tests.
+  // The number of waiting batches. For tests.
   std::size_t count() {
     const Held held(lock_);
     std::size_t entries = 0;

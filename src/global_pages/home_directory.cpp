@@ -14,15 +14,15 @@ enum class Wish : std::uint64_t { share, look, take, give };
 struct Question {
   Wish wish;
   std::uint64_t entry_at;
-  Where now;  // of give; the bits of those that are gone follow
+  Where now;  // for give; the bits of `gone` ranks follow
 };
 struct Answer {
   std::uint64_t is_moving;
-  Where where;  // the bits of the sharers follow an answer to take
+  Where where;  // in an answer to take the bits of the sharers follow
 };
 static_assert(sizeof(Question) <= 32 && sizeof(Answer) <= 32);
 
-// A message with bits behind its head.
+// A message with bits after its head.
 template <class Head>
 struct Packed {
   Packed(const Head& head, std::size_t words) : bytes(sizeof head + words * 8) {

@@ -1,5 +1,5 @@
-// A directory that the processor of each page's home serves, as published: one message there and one back for
-// each question. The home decides at once and never waits; a mover that finds another one asks again.
+// A directory that the processor of each page's home serves, as published: a message and a reply for each
+// question. The home decides at once and never waits; a mover that finds another mover asks again.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 
 namespace musubi::global_pages {
 
-// How questions reach homes: the runtime's remote calls, or the simulator's messages.
+// Carries questions to homes: the runtime's remote calls, or the simulator's messages.
 class HomeCalls {
  public:
-  // The answer of HomeService::serve at `home`, which may be this rank. Result: its bytes. `question` and
-  // `answer` live until the task ends.
+  // The answer of HomeService::serve at `home`, which may be this rank. Result: its size in bytes. `question`
+  // and `answer` live until the task ends.
   virtual Task<std::size_t> ask(Rank home, std::span<const std::byte> question,
                                 std::span<std::byte> answer) = 0;
 
@@ -28,20 +28,20 @@ class HomeCalls {
 // At each home.
 class HomeService {
  public:
-  // The homes' entries lie in this rank's region, which begins at `own`.
+  // The homes' entries are in this rank's region, which begins at `own`.
   HomeService(std::uint32_t ranks, std::byte* own, Hooks hooks) : ranks_(ranks), own_(own), hooks_(hooks) {}
 
-  // Result: bytes of the answer, at most answer_bytes(). Any thread; waits for nothing.
+  // Result: bytes of the answer, at most answer_bytes(). Any thread; never waits.
   std::size_t serve(Rank asker, std::span<const std::byte> question, std::span<std::byte> answer) noexcept;
 
-  // A question, and an answer, have the bits of all ranks behind them at most.
+  // A question or an answer is followed by the bits of all ranks at most.
   static std::size_t answer_bytes(std::uint32_t ranks) { return 32 + (ranks + 63) / 64 * 8; }
 
  private:
   const std::uint32_t ranks_;
   std::byte* const own_;
   const Hooks hooks_;
-  SpinLock lock_;  // of the entries
+  SpinLock lock_;  // for the entries
 };
 
 class HomeDirectory final : public Directory {

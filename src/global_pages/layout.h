@@ -1,5 +1,5 @@
-// What lies in registered memory: the directory entry of a page at its home, and a rank's slots for the pages
-// that it knows. All words are of 8 bytes, so that each is seen whole.
+// The data in registered memory: the directory entry of a page at its home, and a rank's slots for the pages
+// that it knows. All words have 8 bytes, so that each is read as a whole.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ struct Page {
   std::uint64_t entry_at = 0;  // of its entry, in the home's region
 };
 
-// Where the bytes of a page are. It changes only when the page moves, and then the turn does, too: accesses
-// that began before a move are counted apart from later ones.
+// The location of a page's bytes. It changes only when the page moves, and then the turn changes, too:
+// accesses that began before a move are counted separately from later ones.
 struct Where {
   static constexpr unsigned owner_bits = 20;
   static constexpr unsigned place_bits = 43;
@@ -31,32 +31,32 @@ struct Where {
     return {std::uint64_t{owner.value} << (place_bits + 1) | place >> grain_bits << 1 | (turn & 1)};
   }
   Rank owner() const { return Rank{static_cast<std::uint32_t>(word >> (place_bits + 1))}; }
-  // Of the first byte, in the owner's region.
+  // Offset of the first byte, in the owner's region.
   std::uint64_t place() const { return (word >> 1 & ((std::uint64_t{1} << place_bits) - 1)) << grain_bits; }
   unsigned turn() const { return static_cast<unsigned>(word & 1); }
   friend bool operator==(Where, Where) = default;
 };
 
-// Of a page at its home. A rank whose sharer bit is not set has no valid slot for the page.
+// The entry of a page at its home. A rank whose sharer bit is not set has no valid slot for the page.
 struct Entry {
   std::uint64_t mover = 0;  // 0: at rest; else the mark of the rank that moves the page
   Where where;
-  // Behind it: a bit for each rank.
+  // A bit for each rank follows the entry.
 
   static std::size_t bytes_for(std::uint32_t ranks) { return sizeof(Entry) + (ranks + 63) / 64 * 8; }
 };
 static_assert(sizeof(Entry) == 16);
 
-// What a rank knows of one page, in its own region. `lock` is changed by operations of the fabric, or by the
-// processor where the two mix; holder is a mover, which suspends writes so, or a thread of the rank that
-// brings another page into the slot. The holder may change `where`. All else is written by the rank's
-// processor alone; others read it by the fabric.
+// A rank's knowledge of one page, in its own region. Operations of the fabric change `lock`, or the processor
+// if it may mix with them; the holder is a mover, which suspends writes by it, or a thread of the rank that
+// loads another page into the slot. The holder may change `where`. Only the rank's processor writes the other
+// fields; other ranks read them through the fabric.
 struct alignas(64) Slot {
   std::uint64_t lock = 0;
   Where where;
   std::uint64_t page = 0;                // its key; 0: none
-  std::uint64_t writes = 0;              // accesses under way
-  std::array<std::uint64_t, 2> reads{};  // by the turn of the place that they read
+  std::uint64_t writes = 0;              // in progress
+  std::array<std::uint64_t, 2> reads{};  // in progress, by the turn of the place that they read
 };
 static_assert(sizeof(Slot) == 64);
 

@@ -16,9 +16,9 @@ Task<Where> OneSidedDirectory::look(Page page) {
   co_return where;
 }
 
-// A mover takes the entry first, then looks at the sharers, then at their slots. This rank holds its slot, so
-// a mover that knows it as a sharer waits; it reads the mover's mark before its own bit, and again after it
-// has set the bit, so a mover that does not know it is seen.
+// A mover takes the entry first, then reads the sharers, then their slots. This rank holds its slot, so a
+// mover that knows it as a sharer waits. This rank reads the mover's mark before its own bit, and again after
+// it has set the bit, so it notices a mover that does not know it.
 Task<std::optional<Where>> OneSidedDirectory::share(Page page) {
   const std::uint64_t sharers = sharers_at(page) + fabric_.self().value / 64 * 8;
   const std::uint64_t bit = std::uint64_t{1} << fabric_.self().value % 64;
@@ -56,8 +56,8 @@ Task<Taken> OneSidedDirectory::take(Page page) {
   }
 }
 
-// Ranks whose slot had another page are no sharers from now on, unless somebody else has become one in the
-// same word meanwhile: then their bits stay, and cost the next mover a look.
+// Ranks whose slot had another page stop being sharers, unless another rank became a sharer in the same word
+// in the meantime: then their bits stay, and cost the next mover a read.
 Task<> OneSidedDirectory::give(Page page, const Taken* taken, Where now, const std::vector<Rank>* gone) {
   std::vector<std::uint64_t> left = taken->sharers, seen(left.size());
   for (const Rank rank : *gone) left[rank.value / 64] &= ~(std::uint64_t{1} << rank.value % 64);

@@ -1,5 +1,5 @@
-// A directory that no processor serves: whoever wants to know looks at the entry, whoever moves a page locks
-// it. What paper GAS names as future work.
+// A directory that no processor serves: a query reads the entry, and a rank that moves a page locks it. Paper
+// GAS names it as future work.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace musubi::global_pages {
 
 class OneSidedDirectory final : public Directory {
  public:
-  // Entries lie in this region of each rank.
+  // Entries are in this region of each rank.
   OneSidedDirectory(fabric::Fabric& fabric, fabric::RegionId region, Hooks hooks)
       : fabric_(fabric), region_(region), hooks_(hooks) {}
 

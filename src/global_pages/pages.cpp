@@ -21,7 +21,7 @@ Task<Where> Pages::begin(Page page, Access access) {
   }
 }
 
-// The page is known here before it moves: then the move itself tells this rank where it is.
+// The rank becomes a sharer before the move, so the move itself tells it the new location.
 Task<Owned> Pages::own(Page page) {
   const Where known = co_await begin(page, Access::read);
   slots_.end(page.key, Access::read, known);

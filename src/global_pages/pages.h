@@ -14,7 +14,7 @@ namespace musubi::global_pages {
 // Memory of ranks for the bytes of pages.
 class Frames {
  public:
-  // Of this rank. Result: a place in its region, a multiple of 16; nothing if no memory is left.
+  // From this rank. Result: a place in its region, a multiple of 16; nothing if no memory is left.
   virtual Task<std::optional<std::uint64_t>> take(std::uint64_t bytes) = 0;
   // Of any rank.
   virtual Task<> give_back(Rank owner, std::uint64_t place, std::uint64_t bytes) = 0;
@@ -33,21 +33,21 @@ class Pages {
         Frames& frames)
       : fabric_(fabric), slots_(slots), directory_(directory), relocation_(relocation), frames_(frames) {}
 
-  // From begin to end the page's bytes stay at the result: a write there is not lost, a read finds no memory
-  // that has been given back. What is under way for long holds up those who want to own the page. Between
-  // them the thread waits for nothing that another access to pages holds.
+  // From begin to end the page's bytes stay at the result: no write there is lost, and no read finds freed
+  // memory. A long access delays ranks that want to own the page. Between begin and end the thread must not
+  // wait for anything that another access to pages holds.
   //
-  // At once, for a page that is known: touches no network. Result: nothing if that is not possible.
+  // At once, for a page that is known: no network operation. Result: nothing if that is not possible.
   std::optional<Where> begin_at_once(std::uint64_t key, Access access) noexcept {
     return slots_.begin(key, access);
   }
-  // Otherwise.
+  // The general form.
   Task<Where> begin(Page page, Access access);
   void end(std::uint64_t key, Access access, Where where) noexcept { slots_.end(key, access, where); }
 
-  // Brings the page to this rank.
+  // Moves the page to this rank.
   Task<Owned> own(Page page);
-  // Where the page is, or was a moment ago.
+  // The location of the page now or a moment ago.
   Task<Where> look(Page page) { return directory_.look(page); }
 
  private:

@@ -11,10 +11,10 @@ namespace musubi::global_pages {
 
 using fabric::Step;
 
-// Of one move: enough to hide the way to them.
+// For one move: enough to hide the latency.
 constexpr std::size_t sharers_told_at_once = 32;
 
-// Result: whether the rank has the page in its slot, which is locked then, with no write under way.
+// Result: whether the rank has the page in its slot, which is then locked, without writes in progress.
 Task<bool> Relocation::suspend(Rank sharer, Page page) {
   const std::uint64_t slot = slots_.offset_of(page);
   std::uint64_t lock = 0, key = 0, writes = 0;
@@ -41,15 +41,15 @@ Task<bool> Relocation::suspend(Rank sharer, Page page) {
   co_return true;
 }
 
-// Reads go to the new place from now on; writes are suspended still.
+// From now on reads go to the new place; writes stay suspended.
 Task<> Relocation::redirect(Rank sharer, Page page, Where now) {
   const Step step = fabric::put(region_, slots_.offset_of(page) + offsetof(Slot, where), &now, sizeof now);
   co_await fabric::transfer(fabric_, sharer, std::span{&step, 1});
 }
 
-// Writes go on as soon as the slot is free. `now`: reads go there from now on; none: they have been
-// redirected before. Waits until no read of the old bytes is under way there. A slot that has another page by
-// now has waited for them itself; an empty one is about to.
+// Frees the slot, so that writes resume. `now`: redirects reads at the same time; nothing: they have been
+// redirected before. Waits until no read of the old bytes is in progress there. A slot that has another page
+// by now has waited for those reads itself; an empty slot is about to.
 Task<> Relocation::resume(Rank sharer, Page page, Where before, std::optional<Where> now) {
   const std::uint64_t slot = slots_.offset_of(page);
   const std::uint64_t count_at = slot + offsetof(Slot, reads) + before.turn() * sizeof(std::uint64_t);
@@ -70,9 +70,9 @@ Task<> Relocation::resume(Rank sharer, Page page, Where before, std::optional<Wh
   }
 }
 
-// Nobody writes to the new bytes before everybody reads there: otherwise a sharer would see the old word
-// after another has changed it. Where all but one are this rank, that one is told both at once, after this
-// rank.
+// No rank writes to the new bytes before all sharers read there: otherwise a sharer could read the old word
+// after another sharer has changed it. If only one sharer is another rank, it is redirected and resumed in
+// one step, after this rank is redirected.
 Task<> Relocation::tell(const std::vector<Rank>* sharers, Page page, Where before, Where now) {
   const bool is_told = !hooks_.injected(InjectedBug::page_resumed_with_old_place);
   const Where told = is_told ? now : before;
@@ -102,8 +102,7 @@ Task<> Relocation::tell_one_by_one(const std::vector<Rank>* sharers, Page page, 
   }
 }
 
-// Sharers are suspended in the order of their numbers, so that two movers whose pages share slots do not wait
-// for each other.
+// Suspends sharers in the order of their ranks, so that two movers whose pages share slots cannot deadlock.
 Task<Where> Relocation::move_here(Page page, std::uint64_t place) {
   const Taken taken = co_await directory_.take(page);
   std::vector<Rank> suspended, gone;

@@ -1,5 +1,5 @@
-// Moving a page to this rank, in the two phases of paper GAS: the sharers' writes are suspended, the bytes
-// move, all go on. The mover writes to the sharers' slots itself: they may compute meanwhile.
+// Moves a page to this rank, in the two phases of paper GAS: suspend the sharers' writes and move the bytes,
+// then resume all sharers. The mover writes to the sharers' slots itself: they continue to compute.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace musubi::global_pages {
 
 class Relocation {
  public:
-  // Slots and pages lie in one region of each rank; this rank's begins at `own`.
+  // Slots and pages are in one region of each rank; this rank's begins at `own`.
   Relocation(fabric::Fabric& fabric, SharerSlots& slots, Directory& directory, fabric::RegionId region,
              std::byte* own, Hooks hooks)
       : fabric_(fabric), slots_(slots), directory_(directory), region_(region), own_(own), hooks_(hooks) {}
 
-  // Moves the page to `place` of this rank's region. Result: where it was; nobody reads there any more. If it
-  // was here already, nothing has happened. Waits for other moves of the page, and for accesses under way.
-  // The rank holds no access to the page that its own thread would have to end.
+  // Moves the page to `place` of this rank's region. Result: its old location, which no rank reads any more.
+  // If it was here already, nothing happens. Waits for other moves of the page, and for accesses in progress.
+  // The calling thread must not have begun an access to the page.
   Task<Where> move_here(Page page, std::uint64_t place);
 
  private:

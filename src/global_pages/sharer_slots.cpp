@@ -17,7 +17,7 @@ std::optional<Where> SharerSlots::begin(std::uint64_t key, Access access) noexce
   std::uint64_t& count = count_of(slot, access, where);
   shared(count).fetch_add(1);
   const bool is_here = shared(slot.page).load() == key;
-  // A write may go on with a place that is newer than the one that was looked at first; it reads again.
+  // A write may use a newer place than the one read first, and reads it again.
   if (access == Access::write) {
     if (is_here && !is_mover(shared(slot.lock).load())) return Where{shared(slot.where.word).load()};
   } else if (is_here && shared(slot.where.word).load() == where.word) {

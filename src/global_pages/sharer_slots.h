@@ -1,9 +1,9 @@
-// The slots of this rank: which pages it knows, and the accesses that are under way. A page has one slot; the
+// The slots of this rank: the pages that it knows, and the accesses in progress. A page has one slot; the
 // slot serves other pages, too, one at a time.
 //
-// An access counts itself first, then looks whether it may go on; a mover, or who brings another page, closes
-// the slot first, then looks at the counts. So one of the two sees the other, on any fabric: no word is
-// changed by both.
+// An access first counts itself, then checks whether it may proceed. A mover, or a thread that loads another
+// page, first closes the slot, then reads the counts. So at least one of the two notices the other, on any
+// fabric: no word is changed by both.
 #pragma once
 
 #include <atomic>
@@ -19,14 +19,14 @@ namespace musubi::global_pages {
 
 enum class Access : std::uint8_t { read, write };
 
-// Where the slots of each rank are: at the same offset of a region, those of this rank at `own`.
+// The location of the slots: at the same offset of a region on each rank, those of this rank at `own`.
 struct SlotPlace {
   fabric::RegionId region;
   std::uint64_t offset;
   Slot* own;
   std::size_t count;
-  // Processor atomics of this rank mix with the fabric's operations on them; otherwise it locks its own slots
-  // by the fabric, too.
+  // Processor atomics of this rank may mix with the fabric's operations on the slots; otherwise the rank
+  // locks its own slots through the fabric, too.
   bool by_processor;
 };
 
@@ -34,20 +34,20 @@ class SharerSlots {
  public:
   SharerSlots(fabric::Fabric& fabric, const SlotPlace& place, Hooks hooks);
 
-  // Begins an access to the page with this key if it is known and, to write, not suspended. Result: where its
-  // bytes stay until end(). Any thread.
+  // Begins an access to the page with this key if the page is known and, for a write, not suspended. Result:
+  // the place where its bytes stay until end(). Any thread.
   std::optional<Where> begin(std::uint64_t key, Access access) noexcept;
   void end(std::uint64_t key, Access access, Where where) noexcept;
 
-  // Whether a mover suspends writes to a page that is known.
+  // Whether the page is known and a mover suspends writes to it.
   bool is_suspended(const Page& page) const noexcept;
 
-  // Takes the slot of the page, and waits until no access to another page in it is under way; nobody finds
-  // a page in it meanwhile. False: the page is there already, and the slot is not taken.
+  // Takes the slot of the page and empties it, and waits until no access to another page in it is in
+  // progress. False: the page is there already, and the slot is not taken.
   Task<bool> take(Page page);
-  // The page is there from now on, and an access to it has begun; gives the slot back.
+  // Puts the page into the slot, begins an access to it, and releases the slot.
   Task<> give(Page page, Where where, Access access);
-  // The slot stays empty; gives it back.
+  // Releases the slot, which stays empty.
   Task<> give_empty(Page page);
 
   std::uint64_t offset_of(const Page& page) const {
@@ -56,7 +56,7 @@ class SharerSlots {
   fabric::RegionId region() const { return place_.region; }
 
  private:
-  // Keys are multiples of the size of a page, so their low bits say little.
+  // Keys are multiples of the page size, so their low bits are useless.
   std::size_t index_of(std::uint64_t key) const {
     constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
     return static_cast<std::size_t>(static_cast<unsigned __int128>(key * golden) * place_.count >> 64);

@@ -107,7 +107,7 @@ void FreePages::clear(std::uintptr_t address, std::size_t bytes, PageGiver& give
   }
 }
 
-// Once for each age: pages that have been free since the last time go with the next give_back().
+// Once per age: the next give_back() returns pages that have been free since the last time.
 void FreePages::look_at_clock(std::uint64_t now_ns) noexcept {
   if (now_ns - aged_at_ns_ < age_ns) return;
   aged_at_ns_ = now_ns;
@@ -120,7 +120,7 @@ std::size_t FreePages::pages_allowed() const noexcept {
   return std::max(kept_bytes_min / page, std::max(most_in_use_, most_in_use_before_) / (2 * ranks_));
 }
 
-// Free pages between pieces in use can stay over what is allowed: then it is of no use to look again soon.
+// Free pages between used pieces may stay above the allowance; another scan soon after would be useless.
 void FreePages::set_due() noexcept {
   const std::size_t kept = kept_.load(std::memory_order_relaxed);
   left_ = std::min(left_, kept);
@@ -135,7 +135,7 @@ void FreePages::set(Words& words, Pages pages) noexcept {
   });
 }
 
-// Result: how many were set.
+// Result: the number of bits that were set.
 std::size_t FreePages::unset(Words& words, Pages pages) noexcept {
   std::size_t count = 0;
   for_each_word(pages.first, pages.end, [&](std::size_t word, std::uint64_t mask) {
@@ -198,7 +198,7 @@ void FreePages::give_back_old(PageGiver& giver) noexcept {
   }
 }
 
-// Those at high addresses first: low ones are used first.
+// High addresses first, because low ones are used first.
 void FreePages::give_back_more(PageGiver& giver, const Words* marked) noexcept {
   Pages going{end_of_blocks(), 0};
   while (is_over()) {

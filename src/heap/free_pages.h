@@ -1,12 +1,12 @@
-// Which pages of this rank's part of the heap no one uses, and of which of them the memory should go back to
-// the system.
+// The unused pages of this rank's part of the heap, and which of them return their memory to the system.
 //
-// Free pages keep their memory for a while: they are mostly wanted again. It goes back
-// - when they have been free for one to two times `age_ns`, or
-// - when they are more than the rank may keep: its share of half of the most that was in use lately. So the
-//   job holds no more than one and a half times what it has used at one time, whichever ranks use memory in
-//   turn. Those go first that were free already when give_back() last looked.
-// Whole blocks go: parts of them are mostly wanted again, and a protocol cannot give them up.
+// Free pages keep their memory for a while, because most are reused soon. A page's memory is returned
+// - when it has been free for one to two times `age_ns`, or
+// - when the rank has more free pages than its allowance: its share of half of the recent peak usage. So the
+// job
+//   holds at most one and a half times its peak usage, even if the ranks use memory alternately. Pages that
+//   were already free at the last give_back() go first.
+// Only whole blocks are returned: parts of them are mostly reused, and a protocol cannot give them up.
 #pragma once
 
 #include <atomic>
@@ -20,10 +20,10 @@
 
 namespace musubi::heap {
 
-// Gives the memory of whole blocks back to the system.
+// Returns the memory of whole blocks to the system.
 class PageGiver {
  public:
-  // No one uses [address, address+bytes). Result: whether zeros stand there from now on, and no memory.
+  // [address, address+bytes) is unused. Result: whether it now reads as zeros and takes no memory.
   virtual bool give_back(std::uintptr_t address, std::size_t bytes) noexcept = 0;
 
  protected:
@@ -36,40 +36,40 @@ class FreePages {
   static constexpr std::uint64_t age_ns = 5'000'000'000;
   static constexpr std::size_t kept_bytes_min = std::size_t{32} << 20;
 
-  // What it keeps of each page that the program has used.
+  // Its own bookkeeping per page that the program has used.
   static constexpr std::size_t bits_per_page = 4;
 
-  // Of [base, base + bytes), whole blocks of zeros that no one uses. `ranks` share the memory.
+  // For [base, base + bytes), whole blocks of zeros, all unused. `ranks` share the memory.
   FreePages(std::uintptr_t base, std::size_t bytes, std::size_t block_bytes, std::uint32_t ranks);
 
-  // Pages that have been in use are free.
+  // Used pages become free.
   void add(std::uintptr_t address, std::size_t bytes, std::uint64_t now_ns) noexcept;
-  // Pages come into use. Waits while their memory is being given back.
+  // Pages become used. Waits while their memory is being returned.
   void take(std::uintptr_t address, std::size_t bytes, std::uint64_t now_ns) noexcept;
-  // Stores zeros in pages that were just taken, where something else may stand: much of it goes back to the
-  // system instead.
+  // Zeroes pages that were just taken, if they may hold other bytes; returns large parts to the system
+  // instead.
   void clear(std::uintptr_t address, std::size_t bytes, PageGiver& giver) noexcept;
 
   // Whether give_back() has work.
   bool is_due() const noexcept { return due_.load(std::memory_order_relaxed); }
-  // Not inside the allocator. One thread does it, others return at once.
+  // Not inside the allocator. One thread runs it; concurrent callers return at once.
   void give_back(PageGiver& giver) noexcept;
 
-  // After all pages that were ever in use.
+  // The end of all pages ever used.
   std::uintptr_t end_of_used() const noexcept { return base_ + end_.load(std::memory_order_relaxed) * page; }
   std::size_t kept_bytes() const noexcept { return kept_.load(std::memory_order_relaxed) * page; }
 
-  // In a child made by fork, on its only thread: other threads of the parent did not come along.
+  // In a child made by fork, on its only thread: the parent's other threads do not exist here.
   void forget_threads() noexcept;
 
  private:
   using Words = SparseArray<std::uint64_t>;  // a bit for each page
   static constexpr std::size_t page = 4096;
   static constexpr std::size_t pages_per_word = 64;
-  // So much goes at a time: a thread that wants it waits.
+  // The most pages returned at a time, because a thread that wants them waits.
   static constexpr std::size_t given_pages_max = 512;
-  // Zeros that are stored are cheaper than pages that come back to be touched, if all of them are: up to the
-  // size from which on glibc maps fresh memory, too.
+  // Above this size pages are returned instead of zeroed: zeroing is cheaper than faults on returned pages if
+  // all of them are touched. glibc, too, maps fresh memory from this size on.
   static constexpr std::size_t cleared_by_giving_pages = (std::size_t{32} << 20) / page;
 
   struct Pages {
@@ -89,8 +89,8 @@ class FreePages {
     return kept_.load(std::memory_order_relaxed) > pages_allowed();
   }
   std::size_t end_of_blocks() const noexcept;
-  // The last blocks below page `end` that are free, and in `marked`, if it is not null: `most` pages at most.
-  // They count as free no more. None: {0, 0}.
+  // The last free blocks below page `end`, at most `most` pages; only blocks in `marked`, unless it is null.
+  // They no longer count as free. None: {0, 0}.
   Pages next_to_go(std::size_t end, const Words* marked, std::size_t most) noexcept MUSUBI_REQUIRES(lock_);
   void give_back(Pages going, PageGiver& giver) noexcept MUSUBI_REQUIRES(lock_);
   void give_back_old(PageGiver& giver) noexcept MUSUBI_REQUIRES(lock_);
@@ -102,11 +102,11 @@ class FreePages {
   const std::uint32_t ranks_;
 
   SpinLock lock_;
-  Words free_ MUSUBI_GUARDED_BY(lock_);  // and the system does not have the memory
-  Words old_ MUSUBI_GUARDED_BY(lock_);   // and were so one age ago
-  Words seen_ MUSUBI_GUARDED_BY(lock_);  // and were so when give_back() last looked
-  // What stood there when the page was last taken may be other than zeros. Words are changed under the lock,
-  // and read by the owner of the page.
+  Words free_ MUSUBI_GUARDED_BY(lock_);  // free, and their memory not returned
+  Words old_ MUSUBI_GUARDED_BY(lock_);   // free, also one age ago
+  Words seen_ MUSUBI_GUARDED_BY(lock_);  // free, also at the last give_back()
+  // Pages that may have held bytes other than zeros when they were last taken. Words are changed under the
+  // lock, and read by the owner of the page.
   Words stale_;
   Pages leaving_ MUSUBI_GUARDED_BY(lock_) = {0, 0};
   bool is_giving_ MUSUBI_GUARDED_BY(lock_) = false;
@@ -115,7 +115,7 @@ class FreePages {
   std::size_t in_use_ MUSUBI_GUARDED_BY(lock_) = 0;  // pages
   std::size_t most_in_use_ MUSUBI_GUARDED_BY(lock_) = 0;
   std::size_t most_in_use_before_ MUSUBI_GUARDED_BY(lock_) = 0;
-  std::size_t left_ MUSUBI_GUARDED_BY(lock_) = 0;  // of free_, by the last give_back()
+  std::size_t left_ MUSUBI_GUARDED_BY(lock_) = 0;  // of free_, after the last give_back()
   std::atomic<std::size_t> kept_{0};               // pages of free_
   std::atomic<std::size_t> end_{0};                // page
   std::atomic<bool> due_{false};

@@ -13,12 +13,12 @@
 namespace musubi::heap {
 namespace {
 
-// Private memory: jemalloc's automatic arena, past the threads' caches, which hold shared memory only.
+// Private memory: jemalloc's automatic arena, without the threads' caches, which hold shared memory only.
 constexpr int private_flags = jemalloc::arena(0) | jemalloc::no_thread_cache;
 
 constexpr int alignment_mask = 0x3f;
 
-// The alignment to ask for when `flags` may hold a stricter one already.
+// `flags` with at least this alignment.
 int with_alignment(int flags, std::size_t alignment) {
   const int wanted = jemalloc::align(alignment);
   return (flags & alignment_mask) >= wanted ? flags : (flags & ~alignment_mask) | wanted;
@@ -63,8 +63,8 @@ void Heap::give_back() noexcept {
   errno = kept_errno;
 }
 
-// Address space that no one touches, kept for good: given back it would be the place of the next gap. Where
-// pieces of memory in use before are free, gaps would fill these first.
+// Address space that is never touched nor freed: a freed gap would become the next gap. Gaps would fill free
+// pieces of used memory first, so those are skipped.
 void Heap::leave_gap() noexcept {
   constexpr std::size_t tries = 8;
   if (gaps_.load(std::memory_order_relaxed) >= gaps_max) return;
@@ -93,7 +93,7 @@ void* Heap::allocate_here(std::size_t bytes, int flags) noexcept {
   return result;
 }
 
-// Small sizes jemalloc zeroes itself, piece by piece.
+// jemalloc zeroes small sizes itself, piece by piece.
 void* Heap::allocate_zeroed_here(std::size_t bytes, int flags) noexcept {
   if (bytes <= jemalloc::small_bytes_max) return musubi_je_mallocx(bytes, flags);
   const ZeroedMemory zeroed;
@@ -121,7 +121,7 @@ void* Heap::allocate_other(std::size_t bytes, const void* caller, int flags) noe
 }
 
 void Heap::take_back() noexcept {
-  // First the mark: what comes home from now on sets it again.
+  // Reset the mark first: memory that arrives from now on sets it again.
   large_bytes_.store(large_bytes(), std::memory_order_relaxed);
   foreign_->take_back();
 }
@@ -152,7 +152,7 @@ Rank Heap::owner_of(const void* pointer) const noexcept {
 
 void Heap::release_other(void* pointer) noexcept {
   if (pointer == nullptr) return;
-  const int kept_errno = errno;  // free(3) leaves it alone
+  const int kept_errno = errno;  // free(3) must keep it
   if (is_foreign(pointer)) {
     foreign_->release(owner_of(pointer), reinterpret_cast<std::uintptr_t>(pointer), 0);
   } else if (stream_memory.contains(pointer)) {
@@ -201,7 +201,7 @@ void* Heap::resize_foreign(void* pointer, std::size_t bytes) noexcept {
   return result;
 }
 
-// Memory that the C library allocated beside a stream.
+// Memory that the C library allocated for a stream.
 void* Heap::resize_stream(void* pointer, std::size_t bytes) noexcept {
   void* const result = musubi_je_mallocx(bytes, private_flags);
   if (result == nullptr) return nullptr;

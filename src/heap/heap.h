@@ -1,11 +1,10 @@
 // The program's heap: shared memory for the program and its libraries, private memory for the C library, the
-// dynamic linker and ourselves, whose buffers are handed to the kernel or are needed inside the fault
-// handler.
+// dynamic linker and Musubi, whose buffers go to the kernel or are needed inside the fault handler.
 //
-// Each rank allocates in its own part of the shared heap; every address tells whose it is. Memory of another
-// rank goes home by message (foreign_memory.h). jemalloc keeps what it knows about memory apart from the
-// memory, so that an allocator never causes sharing: nothing here reads or writes a byte of shared memory
-// except to zero or copy what the caller asked for. Free memory goes back to the system (free_pages.h).
+// Each rank allocates in its own part of the shared heap; the address identifies the owner. Memory of another
+// rank is returned by message (foreign_memory.h). jemalloc keeps its metadata apart from the memory, so that
+// an allocator never causes sharing: nothing here reads or writes a byte of shared memory except to zero or
+// copy bytes for the caller. Free memory returns to the system (free_pages.h).
 #pragma once
 
 #include <algorithm>
@@ -32,12 +31,12 @@ struct HeapPlace {
   Rank self{};
   std::uint32_t ranks = 1;
   std::size_t block_bytes = 4096;  // unit of coherence
-  std::size_t break_bytes = 0;     // at the end of rank 0's part, that the heap leaves alone
+  std::size_t break_bytes = 0;     // at the end of rank 0's part; the heap does not use them
 };
 
-// One per process, before and after everything else: a preloaded malloc is called long before the first
-// constructor. All operations: any thread; not from a signal handler unless the address is private. They keep
-// malloc(3)'s promises.
+// One per process, alive before and after everything else: a preloaded malloc is called long before the first
+// constructor. All operations: any thread; not from a signal handler unless the address is private. They
+// follow malloc(3).
 class Heap {
  public:
   // From now on allocations are shared, except for callers inside one of `private_callers`. Once; before the
@@ -45,7 +44,7 @@ class Heap {
   Result<void> share(const HeapPlace& place, std::span<const AddressRange> private_callers,
                      ForeignMemory& foreign);
 
-  // In a child made by fork: from now on `foreign` stands for the other ranks. It outlives this.
+  // In a child made by fork: from now on `foreign` represents the other ranks. It outlives this.
   void set_foreign(ForeignMemory& foreign) noexcept { foreign_ = &foreign; }
 
   // `caller`: return address of the allocation function; it decides between shared and private.
@@ -59,7 +58,7 @@ class Heap {
   void* allocate_zeroed(std::size_t count, std::size_t bytes, const void* caller) noexcept;
   // REQUIRES: alignment is a power of two.
   void* allocate_aligned(std::size_t alignment, std::size_t bytes, const void* caller) noexcept;
-  // Shared memory (private before share()), whatever the caller.
+  // Shared memory (private before share()), for any caller.
   void* allocate_shared(std::size_t bytes) noexcept { return allocate(bytes, nullptr); }
 
   void release(void* pointer) noexcept {
@@ -72,23 +71,23 @@ class Heap {
     }
     release_other(pointer);
   }
-  // Memory stays shared or private as it was; `caller` decides for a null pointer only. Memory of another
-  // rank moves here.
+  // Memory stays shared or private; `caller` decides only for a null pointer. Memory of another rank moves to
+  // this rank.
   void* resize(void* pointer, std::size_t bytes, const void* caller) noexcept;
   std::size_t usable_bytes(const void* pointer) noexcept;
 
-  // For the messages of other ranks: memory of this rank's own part, on any thread.
-  // Makes the next allocation of the program call ForeignMemory::take_back.
+  // For the messages of other ranks: memory of this rank's own part, on any thread. Makes the next allocation
+  // of the program call ForeignMemory::take_back.
   void request_take_back() noexcept { large_bytes_.store(0, std::memory_order_relaxed); }
   // Whether an allocation of any rank that begins there can have `aligned_from_blocks` blocks or more.
   bool may_be_large(std::uintptr_t address) const noexcept { return address % place_.block_bytes == 0; }
   std::size_t own_usable_bytes(std::uintptr_t address) noexcept;
-  // Of memory that the program has allocated: a range that contains all of the allocation that `address` lies
-  // in, or ends. Much wider where that is small, or another rank's.
+  // For memory that the program has allocated: a range that contains the whole allocation that contains
+  // `address`, or ends there. Much wider for small allocations and for those of another rank.
   AddressRange allocations_at(std::uintptr_t address) const noexcept;
   void release_own(std::uintptr_t address) noexcept;
 
-  // While one lives, what the C library allocates on this thread is shared, or is not.
+  // During its lifetime the C library's allocations on this thread are shared, or are not.
   template <bool served>
   class LibraryService {
    public:
@@ -100,14 +99,14 @@ class Heap {
    private:
     const bool before_;
   };
-  using LibraryServed = LibraryService<true>;      // it is for the program
-  using LibraryNotServed = LibraryService<false>;  // inside of that: it has called the program back
+  using LibraryServed = LibraryService<true>;      // the library works for the program
+  using LibraryNotServed = LibraryService<false>;  // nested in it: the library calls the program back
 
   // Whether `caller` gets shared memory.
   bool serves(const void* caller) const noexcept { return own_.bytes != 0 && !is_private_caller(caller); }
-  // Of an address in the shared heap.
+  // For an address in the shared heap.
   Rank owner_of(const void* pointer) const noexcept;
-  // The end of what `owner` has.
+  // The end of the part of `owner`.
   std::uintptr_t end_of_part(Rank owner) const noexcept {
     return place_.base + (owner.value + 1) * place_.bytes_per_rank;
   }
@@ -121,11 +120,12 @@ class Heap {
 
  private:
   static constexpr std::size_t private_caller_ranges_max = 4;
-  // An allocation of so many blocks begins at a block of its own: two large arrays then never share one.
+  // An allocation of at least this many blocks begins at a block of its own: two large arrays then never
+  // share a block.
   static constexpr std::size_t aligned_from_blocks = 2;
-  // jemalloc's large sizes are multiples of large powers of two: arrays of one size would all lie in the same
-  // sets of the caches and the same banks of the memory (docs/decisions/heap.md). So the first large
-  // allocations of memory that was never used have gaps between them.
+  // jemalloc's large sizes are multiples of large powers of two: arrays of one size would all map to the same
+  // cache sets and memory banks (docs/decisions/heap.md). So the first large allocations from fresh memory
+  // have gaps between them.
   static constexpr std::size_t spread_from_blocks = 32;
   static constexpr std::size_t gap_blocks = 4;
   static constexpr std::uint32_t gaps_max = 64;
@@ -165,7 +165,7 @@ class Heap {
   static constinit thread_local bool thread_bound_;
   static constinit thread_local bool serves_library_;
 
-  // Smaller allocations may take the short way. 0 before share(), and while memory waits to be taken back.
+  // Smaller allocations may take the fast path. 0 before share(), and while returned memory waits for reuse.
   std::atomic<std::size_t> large_bytes_{0};
   AddressRange own_;  // empty before share()
   AddressRange all_;
@@ -178,7 +178,7 @@ class Heap {
   ForeignMemory* foreign_ = nullptr;
 };
 
-// A process has one heap: malloc has no argument that could carry it.
+// A process has one heap: malloc has no argument that could name it.
 extern constinit Heap process_heap;
 
 }  // namespace musubi::heap

@@ -9,13 +9,13 @@
 namespace musubi::heap {
 namespace {
 
-// Of release and acquire around messages that give memory back; one release serves several owners.
+// For release and acquire around messages that return memory; one release serves several owners.
 constexpr std::uint64_t channel_of_frees = 0xf7ee;
 
 }  // namespace
 
 void HeapMessages::release(Rank owner, std::uintptr_t address, std::size_t bytes) noexcept {
-  // Only the owner knows the size of an allocation; small ones are not worth the question.
+  // Only the owner knows the size of an allocation; for small ones a query is too expensive.
   std::size_t held = bytes;
   if (bytes == 0 && heap_.may_be_large(address)) held = runtime_.messages().query_size(owner, address);
   std::array<Unsent, unsent_max> full;
@@ -70,7 +70,7 @@ bool HeapMessages::give_back(std::uintptr_t address, std::size_t bytes) noexcept
   return runtime_.memory().give_back(address, bytes);
 }
 
-// In one memory nothing need be acquired before.
+// In one memory no acquire is necessary before.
 void HeapMessages::on_free(Rank, std::uintptr_t address, std::size_t bytes) noexcept {
   if (runtime_.memory().is_one()) return release_here(address, bytes);
   const std::size_t held = bytes != 0 ? bytes : heap_.own_usable_bytes(address);
@@ -83,7 +83,7 @@ void HeapMessages::on_free(Rank, std::uintptr_t address, std::size_t bytes) noex
   if (due) heap_.request_take_back();
 }
 
-// Of mappings: unmap() leaves alone what belongs to none.
+// For mappings: unmap() ignores pages that belong to none.
 bool HeapMessages::is_own(std::uintptr_t address, std::size_t bytes) const noexcept {
   return bytes == 0 ? heap_.is_own(reinterpret_cast<const void*>(address))
                     : MappedMemory::is_whole_pages(address, bytes);

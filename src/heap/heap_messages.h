@@ -1,9 +1,9 @@
 // Memory that travels between the heaps of ranks.
 //
-// A free is invisible to the program, yet it orders memory. The bytes that the freeing rank wrote last must
-// neither overwrite nor hide what the owner writes after it has allocated the memory anew. So the freeing
-// rank releases before it sends a free, and the owner acquires before it takes the memory back into use. Both
-// cost much more than a free, and are done for many frees at once.
+// A free is invisible to the program, yet it orders memory. The last bytes that the freeing rank wrote must
+// neither overwrite nor hide the bytes that the owner writes after it has allocated the memory again. So the
+// freeing rank releases before it sends a free, and the owner acquires before it reuses the memory. Both cost
+// much more than a free, and are done for many frees at once.
 #pragma once
 
 #include <array>
@@ -53,7 +53,7 @@ class HeapMessages final : public ForeignMemory,
     std::uintptr_t address;
     std::size_t bytes;
   };
-  // Came home, not in use again yet.
+  // Returned by another rank, not reused yet.
   struct Waiting {
     std::uintptr_t address;
     std::size_t bytes;  // of a mapping, or 0 for an allocation
@@ -65,7 +65,7 @@ class HeapMessages final : public ForeignMemory,
   runtime::Runtime& runtime_;
   Heap& heap_;
   MappedMemory& mapped_;
-  // Each lock is held for a few instructions, in which nothing is allocated.
+  // Each lock is held for a few instructions, without an allocation.
   SpinLock unsent_lock_;
   std::array<Unsent, unsent_max> unsent_{};
   std::size_t unsent_count_ = 0;

@@ -1,5 +1,5 @@
-// jemalloc 5.3 under the names that the build gives it (jemalloc_symbols.txt): the program keeps `malloc` and
-// may even carry a jemalloc of its own. Contracts: jemalloc(3).
+// jemalloc 5.3 under the build's private names (jemalloc_symbols.txt): the program keeps `malloc` and may
+// even have a jemalloc of its own. Contracts: jemalloc(3).
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ extern const char* musubi_je_malloc_conf_last;
 
 namespace musubi::heap::jemalloc {
 
-// The flags of the ...x functions, as in jemalloc.h, whose macros cannot be taken without its declarations.
+// The flags of the ...x functions, as in jemalloc.h, whose macros cannot be used without its declarations.
 inline constexpr int zero = 0x40;
 inline constexpr int no_thread_cache = 1 << 8;
 constexpr int arena(unsigned index) {
@@ -33,7 +33,7 @@ constexpr int align(std::size_t alignment) {
   return __builtin_ctzl(alignment);
 }
 
-// Larger ones have pages of their own.
+// Larger allocations have pages of their own.
 inline constexpr std::size_t small_bytes_max = 14336;
 
 }  // namespace musubi::heap::jemalloc

@@ -1,5 +1,5 @@
 // The interface by which jemalloc asks for memory: the structs of jemalloc.h, which cannot be included
-// because it declares malloc's family under names that the build took away.
+// because it declares malloc's family under names that the build removed.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ using ExtentSplit = bool(ExtentHooks*, void* address, std::size_t bytes, std::si
 using ExtentMerge = bool(ExtentHooks*, void* first, std::size_t first_bytes, void* second,
                          std::size_t second_bytes, bool committed, unsigned arena);
 
-// extent_hooks_t. A null entry means "cannot"; true means failure.
+// extent_hooks_t. A null entry means "unsupported"; true means failure.
 struct ExtentHooks {
   ExtentAlloc* alloc;
   ExtentChange* dalloc;

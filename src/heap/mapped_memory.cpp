@@ -23,7 +23,7 @@ void* MappedMemory::map(std::size_t bytes, std::size_t alignment) noexcept {
   return memory;
 }
 
-// The mapping that holds `address`, or the first one behind it.
+// The mapping that contains `address`, or the first one after it.
 MappedMemory::Table::iterator MappedMemory::around(std::uintptr_t address) noexcept {
   const auto behind = mappings_.upper_bound(address);
   if (behind == mappings_.begin()) return behind;

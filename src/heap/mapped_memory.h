@@ -1,5 +1,5 @@
-// Anonymous mappings of the program: pages of this rank's part of the shared heap, which the program may give
-// back piece by piece. The heap gets a mapping's memory back when no page of it is in use any more.
+// Anonymous mappings of the program: pages of this rank's part of the shared heap, which the program may
+// unmap piece by piece. A mapping's memory returns to the heap when none of its pages is in use.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,21 @@ class MappedMemory {
  public:
   explicit MappedMemory(Heap& own) : heap_(own) {}
 
-  // At a multiple of `alignment`, a power of two, and full of anything; null when the heap is full.
+  // Memory at a multiple of `alignment`, a power of two, with uninitialised contents; null if the heap is
+  // full.
   void* map(std::size_t bytes, std::size_t alignment) noexcept;
-  // Whether a part of memory is whole pages, one at least.
+  // Whether a part of memory consists of at least one whole page.
   static bool is_whole_pages(std::uintptr_t address, std::size_t bytes) noexcept;
-  // Pages that belong to no mapping are left alone.
+  // Ignores pages that belong to no mapping.
   void unmap(std::uintptr_t address, std::size_t bytes) noexcept;
-  // Puts [address, address+bytes) into use, whether or not it was. Result: false, and nothing has changed,
-  // when that is not inside one mapping.
+  // Puts [address, address+bytes) into use, whether or not it was in use. Result: false, without any change,
+  // if the range is not inside one mapping.
   bool use_again(std::uintptr_t address, std::size_t bytes) noexcept;
-  // Keeps the memory of the mapping around `address` for good: others use parts of it that this table does
-  // not know.
+  // Keeps the memory of the mapping around `address` for good: other code uses parts of it that this table
+  // does not know.
   void keep(std::uintptr_t address) noexcept;
-  // Enlarges what is in use at `address`, if nothing behind it is in use and the memory is there; the new
-  // pages hold anything. Result: whether it was possible.
+  // Extends the range in use at `address`, if the memory after it exists and is not in use; the new pages are
+  // uninitialised. Result: whether it was possible.
   bool extend(std::uintptr_t address, std::size_t old_bytes, std::size_t new_bytes) noexcept;
 
  private:
@@ -39,8 +40,8 @@ class MappedMemory {
     std::uintptr_t end;
   };
   struct Mapping {
-    std::uintptr_t end;         // of the memory that the heap gave
-    std::vector<Range> in_use;  // apart from each other
+    std::uintptr_t end;         // of the memory allocated from the heap
+    std::vector<Range> in_use;  // disjoint
   };
   using Table = std::map<std::uintptr_t, Mapping>;  // by begin
 
@@ -48,7 +49,7 @@ class MappedMemory {
   static void take_away(std::vector<Range>& ranges, Range part);
 
   Heap& heap_;
-  std::mutex lock_;  // not held while the heap allocates: that may unmap what other ranks gave back
+  std::mutex lock_;  // not held while the heap allocates: that may unmap memory that other ranks returned
   Table mappings_;
 };
 

@@ -13,29 +13,29 @@
 #include "os/clock.h"
 #include "os/memory.h"
 
-// Read by jemalloc when it starts. One arena serves all private memory, which is little.
+// Read by jemalloc when it starts. One arena is enough for all private memory, which is little.
 const char* musubi_je_malloc_conf = "narenas:1";
-// Beats /etc/malloc.conf and MALLOC_CONF, which are meant for the program's own jemalloc: these would write
-// into shared memory that nobody has asked for.
+// Overrides /etc/malloc.conf and MALLOC_CONF, which are meant for the program's own jemalloc: their options
+// would make it write to shared memory that no one has asked for.
 const char* musubi_je_malloc_conf_last = "junk:false,zero:false,hpa:false,tcache:true";
 
 namespace musubi::heap {
 namespace {
 
-// The part of the heap that has never been given out. The hooks get no argument of ours except their own
+// The part of the heap that has never been allocated. The hooks get no argument of ours except their own
 // address: hence the struct derives from the hooks.
 struct Region : jemalloc::ExtentHooks {
   std::atomic<std::uintptr_t> next{0};
   std::uintptr_t end = 0;
   FreePages* pages = nullptr;
-  bool is_being_made = true;  // one thread takes the range and gives it back, untouched
+  bool is_being_made = true;  // one thread takes the range and returns it, untouched
 };
 
 // jemalloc keeps the address of the hooks for good.
 constinit Region region{};
 constinit thread_local ZeroedMemory* zeroed_of_thread = nullptr;
 
-// Of a clock that is cheap to read: milliseconds are enough here.
+// By a cheap clock: milliseconds are precise enough.
 std::uint64_t now_ns() noexcept {
   return os::clock_ns(CLOCK_MONOTONIC_COARSE);
 }
@@ -61,8 +61,8 @@ void* take_fresh(jemalloc::ExtentHooks*, void* wanted, std::size_t bytes, std::s
   return reinterpret_cast<void*>(begin);
 }
 
-// "Committed" is what is in use. What is not counts as zeros: FreePages knows where it is not so, and
-// ZeroedMemory stores them.
+// "Committed" means in use. Memory not in use counts as zeros: FreePages records the exceptions, and
+// ZeroedMemory zeroes them.
 bool commit(jemalloc::ExtentHooks*, void* address, std::size_t, std::size_t offset, std::size_t bytes,
             unsigned) {
   come_into_use(reinterpret_cast<std::uintptr_t>(address) + offset, bytes);
@@ -75,7 +75,7 @@ bool decommit(jemalloc::ExtentHooks*, void* address, std::size_t, std::size_t of
   return false;
 }
 
-// The range is one mapping: an extent of it can be cut and joined anywhere.
+// The range is one mapping: its extents can be split and merged anywhere.
 bool split(jemalloc::ExtentHooks*, void*, std::size_t bytes, std::size_t first, std::size_t second, bool,
            unsigned) {
   MUSUBI_CHECK(first + second == bytes);
@@ -92,8 +92,8 @@ bool set_of_arena(unsigned arena, const char* name, Value value) {
   return musubi_je_mallctl(path.c_str(), nullptr, nullptr, &value, sizeof value) == 0;
 }
 
-// jemalloc joins free neighbours only if they came out of one call of the hook: so it takes most of the range
-// in one piece, and gives it back to itself.
+// jemalloc merges free neighbours only if one call of the hook returned them: so it takes most of the range
+// as one piece, and frees that piece.
 void take_range(unsigned arena, std::size_t bytes) {
   const int flags = jemalloc::arena(arena) | jemalloc::no_thread_cache;
   void* piece = nullptr;
@@ -129,16 +129,16 @@ Result<SharedArena> create_shared_arena(std::uintptr_t base, std::size_t bytes, 
   jemalloc::ArenaConfig config{&region, false};
   unsigned arena = 0;
   std::size_t arena_bytes = sizeof arena;
-  // Not "arenas.create": that puts the allocator's own data into the arena's memory.
+  // Not "arenas.create": that would store the allocator's own data in the arena's memory.
   if (musubi_je_mallctl("experimental.arenas_create_ext", &arena, &arena_bytes, &config, sizeof config) !=
       0) {
     return Error{"no memory for the data of the shared heap: raise the memory limit of the process"};
   }
   take_range(arena, bytes);
   region.is_being_made = false;
-  // Free memory joins the free rest of the range at once: only there does jemalloc join small pieces. While
-  // it counts as dirty they stay cut, and the next phase of other sizes takes fresh memory.
-  // What take_range leaves is taken in small steps: ever larger ones would not fit.
+  // Free memory merges with the free rest of the range at once, the only place where jemalloc merges small
+  // pieces. While it counts as dirty it stays split, and the next phase of other sizes takes fresh memory.
+  // The rest that take_range leaves is taken in small steps, because growing steps would not fit.
   const std::size_t grow_bytes_max = std::size_t{4} << 20;
   if (!set_of_arena(arena, "dirty_decay_ms", ssize_t{0}) ||
       !set_of_arena(arena, "muzzy_decay_ms", ssize_t{0}) ||

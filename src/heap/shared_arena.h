@@ -1,4 +1,4 @@
-// The arena of jemalloc that carves up this rank's part of the shared heap.
+// The jemalloc arena that allocates from this rank's part of the shared heap.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +13,22 @@ namespace musubi::heap {
 
 struct SharedArena {
   unsigned index;    // jemalloc's
-  FreePages* pages;  // of the arena, for good
+  FreePages* pages;  // of the arena, valid for good
 };
 
-// Creates the arena over [base, base+bytes), which must be zero memory, mapped for good. It takes memory from
-// the bottom up, never touches a page of it, and keeps its own data in private memory. Blocks and ranks as
-// FreePages has them. Once per process. Errors: no memory for the allocator's data.
+// Creates the arena over [base, base+bytes), which must be zero memory, mapped for good. It allocates from
+// the bottom up, never touches a page, and keeps its own data in private memory. Blocks and ranks as in
+// FreePages. Once per process. Errors: no memory for the allocator's data.
 Result<SharedArena> create_shared_arena(std::uintptr_t base, std::size_t bytes, std::size_t block_bytes,
                                         std::uint32_t ranks);
 
 // Makes plain malloc on the calling thread serve memory of `arena`, through the thread's cache. False: no
-// memory. REQUIRES: the thread's cache is empty: what lies there is served first.
+// memory. REQUIRES: the thread's cache is empty, since cached memory is served first.
 bool bind_thread_to_arena(unsigned arena) noexcept;
 
-// While one lives, one allocation of the calling thread asks jemalloc for zeros. What it gives may hold
-// something else where pages have just come into use: clear() comes before anybody reads them. Zeros are not
-// stored inside jemalloc, which holds locks there.
+// Marks one allocation of the calling thread that asks jemalloc for zeros. Pages that have just come into use
+// may hold other bytes: clear() must run before they are read. jemalloc does not zero them itself, because it
+// holds locks there.
 class ZeroedMemory {
  public:
   ZeroedMemory() noexcept;

@@ -1,4 +1,4 @@
-// Where the C library's streams lie: private memory at addresses that tell the rank, so that a stream of
+// The memory of the C library's streams: private memory at addresses that name the rank, so that a stream of
 // another rank is known by its address. The parts of other ranks read as zeros: the inlined getc_unlocked and
 // putc_unlocked then call the C library.
 #pragma once
@@ -17,7 +17,7 @@ class StreamMemory {
   // Once, before the program has threads. Errors: addresses in use.
   Result<void> reserve(Rank self, std::uint32_t ranks);
 
-  // While one lives, what the C library allocates on this thread is a stream.
+  // During its lifetime each allocation of the C library on this thread is a stream.
   class Making {
    public:
     Making() noexcept { ++makings_; }
@@ -26,7 +26,8 @@ class StreamMemory {
     Making& operator=(const Making&) = delete;
   };
 
-  // Memory for a stream, or null: none is being made, too large, or no room. Zeroed only when fresh.
+  // Memory for a stream; null if none is being made, `bytes` is too large, or all slots are taken. Zeroed
+  // only when fresh.
   void* take(std::size_t bytes) noexcept;
   // REQUIRES: contains(memory), of this rank.
   void give_back(void* memory) noexcept;
@@ -39,13 +40,13 @@ class StreamMemory {
     return Rank{
         static_cast<std::uint32_t>((reinterpret_cast<std::uintptr_t>(address) - base) / bytes_per_rank)};
   }
-  // Whether `address` is memory of this rank that was taken and not given back.
+  // Whether `address` is memory of this rank that was taken and not returned.
   bool is_in_use(const void* address) const noexcept;
 
   static constexpr std::size_t slot_bytes = 1024;
 
  private:
-  // Below the shared space; the kernel puts nothing there by itself.
+  // Below the shared space; the kernel maps nothing there by itself.
   static constexpr std::uintptr_t base = 0x0f00'0000'0000;
   static constexpr std::size_t slots_per_rank = 4096;
   static constexpr std::size_t bytes_per_rank = slots_per_rank * slot_bytes;

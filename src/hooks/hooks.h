@@ -1,7 +1,7 @@
-// What the simulator changes inside the protocols: it injects faults, and lets other threads and ranks act
-// between two steps. The protocol layers and the engine of active messages are built twice from the same
-// sources. In the build that ships Hooks is empty, and its functions compile to nothing. A program is linked
-// with one of the two builds; cmake refuses a mixture (docs/decisions/two_builds.md).
+// The simulator's hooks inside the protocols: they inject faults, and let other threads and ranks act between
+// two steps. The protocol layers and the engine of active messages are built twice from the same sources. In
+// the build that ships, Hooks is empty and its functions compile to nothing. A program links one of the two
+// builds; cmake refuses a mixture (docs/decisions/simulator.md).
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace musubi {
 
-// Which build this is.
+// True in the simulator's build.
 #ifdef MUSUBI_SIMULATED
 inline constexpr bool is_simulated_build = true;
 #else
@@ -24,7 +24,7 @@ inline constexpr bool is_simulated_build = false;
 
 class NoHooks {
  public:
-  // REQUIRES: there is nothing to inject, nobody to get in between.
+  // REQUIRES: no fault and no interruption, since this build can do neither.
   static void inject(InjectedBug bug) {
     MUSUBI_CHECK(bug == InjectedBug::none, "this build injects nothing");
   }
@@ -45,24 +45,25 @@ class NoHooks {
 class SimulatorHooks {
  public:
   void inject(InjectedBug bug) { bug_ = bug; }
-  // Null: nobody. It outlives the hooks.
+  // Null: no interruption. `interruption` outlives the hooks.
   void let_interrupt(Interruption* interruption) { interruption_ = interruption; }
 
   constexpr bool injected(InjectedBug bug) const { return bug_ == bug; }
-  // Others act now, or do not. The caller holds no spin lock.
+  // Other threads and ranks may act here. The caller holds no spin lock.
   void others_may_act() const {
     if (interruption_ != nullptr) interruption_->pass();
   }
-  // The same where the caller is about to look at something that others may change, or to change it.
+  // As others_may_act(), where the caller is about to read or change something that other threads or ranks
+  // change.
   void touch() const {
     if (interruption_ != nullptr) interruption_->touch();
   }
-  // `witness`: the address of a Witness, or 0; all ranks are in one process.
+  // `witness`: the address of a Witness, or 0. All ranks of a simulation share one process.
   void took_effect(std::uint64_t witness, const void* old, const void* next) const {
     if (witness != 0) reinterpret_cast<Witness*>(witness)->took_effect(old, next);
   }
-  // Calls visit(at, bytes) for stretches of [at, at + bytes), one behind the other, between which others act.
-  // Words move as a whole, on every machine.
+  // Calls visit(at, bytes) for consecutive stretches of [at, at + bytes); other threads and ranks may act
+  // between two of them. A stretch never splits a word, as on any machine.
   template <class Visit>
   void for_each_stretch(std::size_t at, std::size_t bytes, Visit& visit) const {
     constexpr std::size_t word = sizeof(std::uint64_t);
@@ -82,7 +83,7 @@ class SimulatorHooks {
   Interruption* interruption_ = nullptr;
 };
 
-// A value; copies act alike.
+// A value type; copies are interchangeable.
 using Hooks = std::conditional_t<is_simulated_build, SimulatorHooks, NoHooks>;
 
 }  // namespace musubi

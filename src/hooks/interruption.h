@@ -1,6 +1,6 @@
-// Places between two steps of the protocol where other threads of the rank, and other ranks, may act. In a
-// job that is everywhere. The simulator does one thing at a time, so the protocol names the places that
-// matter.
+// Points between two steps of the protocol where other threads of the rank, and other ranks, may act. In a
+// real job they may act anywhere. The simulator does one thing at a time, so the protocol names the points
+// that matter.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +9,21 @@ namespace musubi {
 
 class Interruption {
  public:
-  // Others act now, or do not. The caller holds no spin lock.
+  // Other threads and ranks may act. The caller holds no spin lock.
   virtual void pass() noexcept = 0;
-  // As pass(), where the protocol is about to look at something that others may change, or to change it.
-  // There are so many of these places that few of them may take time.
+  // As pass(), where the protocol is about to read or change something that other threads or ranks change.
+  // These points are so frequent that few of them may take time.
   virtual void touch() noexcept = 0;
-  // How many of the next `bytes` bytes are copied or compared before others act. Result: at least 1.
+  // How many of the next `bytes` bytes are copied or compared before other threads and ranks act. Result: at
+  // least 1.
   virtual std::size_t stretch(std::size_t bytes) noexcept = 0;
 
  protected:
   ~Interruption() = default;
 };
 
-// Is told when an atomic operation takes effect that another rank carries out, while nobody else can change
-// the bytes.
+// Is told when another rank carries out an atomic operation, at the moment of its effect, while no other
+// thread can change the bytes.
 class Witness {
  public:
   virtual void took_effect(const void* old, const void* next) noexcept = 0;

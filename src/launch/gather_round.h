@@ -1,4 +1,4 @@
-// The launcher's side of the all-gather: collects one blob of each rank of a host. No I/O.
+// The launcher's side of an all-gather: collects one blob of each rank of a host. No I/O.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,10 @@ class GatherRound {
  public:
   explicit GatherRound(RankRange ranks);
 
-  // False when the frame breaks the protocol (a second blob in one round, a piece that does not fit).
+  // False if the frame violates the protocol (a second blob in one round, a piece that does not fit).
   [[nodiscard]] bool add(Rank rank, const bootstrap::local::Frame& frame);
-  // Once all ranks have given their blob: these, as a text (gathered.h); starts the next round. Else null.
+  // After all ranks have passed their blobs: returns them as one text (gathered.h) and starts the next round.
+  // Otherwise null.
   std::shared_ptr<const std::string> take_result();
 
  private:

@@ -26,7 +26,7 @@ void JobControl::follow(std::uint64_t now_ns) {
     commands_.expect_no_prompt();
     if (acted_on_ == Phase::failing) {
       commands_.signal_all(SIGTERM);
-      commands_.signal_all(SIGCONT);  // a stopped one would not notice
+      commands_.signal_all(SIGCONT);  // a stopped rank would not notice SIGTERM
     }
     const bool ending = acted_on_ == Phase::failing || acted_on_ == Phase::leaving;
     if (ending) kill_at_ns_ = now_ns + static_cast<std::uint64_t>(abort_timeout_.count());

@@ -1,5 +1,5 @@
-// How the launcher's side ends a job: weighs what it hears of the ranks, follows the verdict, passes on the
-// user's signals. Performs no I/O; what is to be done is told to `Commands`. The ranks may run anywhere.
+// How the launcher's side ends a job: weighs events of the ranks, carries out the verdict, and forwards the
+// user's signals. No I/O: actions go to `Commands`. The ranks may run anywhere.
 #pragma once
 
 #include <chrono>
@@ -27,11 +27,12 @@ struct Abort {
   std::string reason;
 };
 
-// What one look at ranks has found. Their frames were read before, so a finish has been told by now.
+// The result of one check of the ranks. Their frames were read before, so every finish has been reported by
+// now.
 struct Endings {
   std::vector<Death> deaths;
   std::vector<Abort> aborts;
-  bool memory_ran_out = false;  // a rank was killed, and the kernel says that it kills for want of memory
+  bool memory_ran_out = false;  // a rank was killed, and the kernel reports kills for lack of memory
 
   bool empty() const { return deaths.empty() && aborts.empty(); }
 };
@@ -40,7 +41,7 @@ class JobControl {
  public:
   class Commands {
    public:
-    virtual void signal_all(int number) = 0;  // the ranks that live
+    virtual void signal_all(int number) = 0;  // all living ranks
     virtual void signal_rank_zero(int number) = 0;
     virtual void say(std::string line) = 0;  // to the user
     virtual void expect_no_prompt() = 0;     // the job is ending
@@ -53,21 +54,21 @@ class JobControl {
       : verdict_(std::move(verdict)), abort_timeout_(abort_timeout), commands_(commands) {}
 
   Verdict& verdict() { return verdict_; }
-  // Whether this failure of the job's output, as errno, has been told to the verdict; 0: there is none.
+  // Whether the verdict knows this failure of the output (errno); 0: there is none.
   bool knows_of(int failure_of_output) const { return failure_of_output == 0 || verdict_.output_is_lost(); }
   Phase phase() const { return verdict_.phase(); }
   int exit_status() const { return verdict_.exit_status(); }
 
-  // The cause of the rest is reported: a finish comes before the exits that it led to, and a death by a
-  // signal before the aborts of ranks that noticed it.
+  // Reports the root cause: a finish precedes the exits that it caused, and a death by a signal the aborts of
+  // ranks that noticed it.
   void weigh(const Endings& endings);
-  // Does what the verdict asks for by now; to be called when something was heard, and at the deadline.
+  // Carries out the verdict so far; call it after each event and at the deadline.
   void follow(std::uint64_t now_ns);
   std::optional<std::uint64_t> deadline_ns() const { return kill_at_ns_; }
 
-  // A signal for the launcher; to stop it is the caller's part.
+  // Handles a signal to the launcher, except that the caller must stop the launcher itself.
   void pass_on(UserSignal signal, std::uint64_t now_ns);
-  // The user insists: not even the output is waited for.
+  // The user insists: exit without waiting for the output.
   bool abandoned() const { return abandoned_; }
 
  private:

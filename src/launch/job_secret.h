@@ -1,4 +1,4 @@
-// The secret of a job, by which connections between its ranks prove that they belong to it.
+// The secret of a job, by which connections between its ranks are authenticated.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace musubi::launch {
 
-// New random bytes of the kernel, 32 of them. They go to the ranks through inherited sockets alone: never
-// into arguments, the environment or a file. Errors: the kernel gives none.
+// 32 new random bytes from the kernel. They are passed to ranks only through inherited sockets: never in
+// arguments, the environment or a file. Errors: the kernel provides none.
 Result<std::string> make_secret();
 
 }  // namespace musubi::launch

@@ -10,7 +10,7 @@ namespace {
 
 using bootstrap::local::ranks_max;
 
-// Of each process of a host with so many slots.
+// The threads of each process of a host with this many slots.
 std::vector<std::uint32_t> share_threads(std::uint32_t slots, const ProcessRule& rule) {
   if (!rule.per_host) return std::vector<std::uint32_t>(slots, rule.threads_per_slot);
   const std::uint32_t threads = slots * rule.threads_per_slot;

@@ -1,4 +1,4 @@
-// How the slots of a job become processes and threads. No I/O.
+// Divides the slots of a job into processes and threads. No I/O.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace musubi::launch {
 
 struct HostSlots {
-  std::string name;  // for the rsh command: may have a user before it, `ada@h1`
+  std::string name;  // for the rsh command; may begin with a user, as in `ada@h1`
   std::uint32_t slots = 1;
 };
 
@@ -20,22 +20,22 @@ struct HostSlots {
 struct HostRanks {
   std::string name;
   RankRange ranks;
-  std::vector<std::uint32_t> threads;  // of each of them
+  std::vector<std::uint32_t> threads;  // by process
 };
 
 struct ProcessRule {
-  std::optional<std::uint32_t> per_host;  // that share the threads of its slots; nothing: one for each slot
+  std::optional<std::uint32_t> per_host;  // processes that share its slots' threads; unset: one per slot
   std::uint32_t threads_per_slot = 1;
 };
 
-// Fills the slots host by host, and makes processes of them; hosts that get none are left out. Without
-// `slots`: all that the hosts have. A host that has fewer threads than `per_host` gets a process for each.
-// Errors: more slots than the hosts have, or more processes than a job may have.
+// Fills the slots host by host, and divides them into processes; leaves out hosts without any. Without
+// `slots`: uses all slots of the hosts. A host with fewer threads than `per_host` gets a process for each
+// thread. Errors: more slots than the hosts have, or more processes than a job may have.
 Result<std::vector<HostRanks>> place_on_hosts(const std::vector<HostSlots>& hosts,
                                               std::optional<std::uint32_t> slots, const ProcessRule& rule);
 
 std::uint32_t ranks_of(const std::vector<HostRanks>& hosts);
-// Of each rank of the job, in order.
+// By rank of the job.
 std::vector<std::uint32_t> threads_of(const std::vector<HostRanks>& hosts);
 
 }  // namespace musubi::launch

@@ -1,4 +1,4 @@
-// The plan of a job: which program to start, with which arguments, environment and cores.
+// The plan of a job: the program to start, its arguments, environment and cores.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace musubi::launch {
 
-// Of all ranks, by rank. Moments count from `zero_ns` (os::monotonic_ns).
+// Receives the logs of all ranks, by rank. Times count from `zero_ns` (os::monotonic_ns).
 using WriteTrace = std::function<void(std::span<const trace::EventLog> logs, std::uint64_t zero_ns)>;
 
 // Ranks with consecutive numbers.
@@ -31,20 +31,20 @@ struct RankRange {
 
 struct LaunchPlan {
   std::string program;                   // path of the file to execute
-  std::vector<std::string> arguments;    // with the program's name as the first
+  std::vector<std::string> arguments;    // the first is the program's name
   std::vector<std::string> environment;  // `NAME=value`; the invitation is added for each rank
   std::uint32_t ranks = 1;               // of the job
-  RankRange here;                        // those that are started on this host
+  RankRange here;                        // the ranks that are started on this host
   bootstrap::local::Welcome welcome;     // for each of them
-  // The processors that the threads of each rank of this host are bound to; empty: no rank is bound.
+  // The processors to which each rank of this host binds its threads; empty: no rank is bound.
   std::vector<std::vector<std::uint32_t>> processors;
   bool label_output = false;
   bool plain = false;  // a program that need not join the job
   std::chrono::nanoseconds abort_timeout{0};
   std::chrono::nanoseconds stall_report{0};  // 0: never
-  FindPlaces find_places;                    // or none: reports show addresses
-  std::size_t events_per_thread = 0;         // that are kept for a trace; 0: there is none
-  WriteTrace write_trace;                    // of the events, when all ranks have ended
+  FindPlaces find_places;                    // optional; without it reports show addresses
+  std::size_t events_per_thread = 0;         // kept for a trace; 0: no trace
+  WriteTrace write_trace;                    // called after all ranks have ended
 };
 
 }  // namespace musubi::launch

@@ -28,7 +28,7 @@ void LineBuffer::emit(std::string_view bytes, std::string& out) {
     return;
   }
   while (!bytes.empty()) {
-    const std::size_t end = bytes.find('\n') + 1;  // every line here ends in one
+    const std::size_t end = bytes.find('\n') + 1;  // every line here ends with a newline
     out.append(label_).append(bytes.substr(0, end));
     bytes.remove_prefix(end);
   }

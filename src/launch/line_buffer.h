@@ -8,16 +8,16 @@ namespace musubi::launch {
 
 class LineBuffer {
  public:
-  // `label` stands before each line; empty: the bytes pass unchanged.
+  // `label` precedes each line; empty: the bytes are unchanged.
   explicit LineBuffer(std::string label) : label_(std::move(label)) {}
 
-  // Takes `bytes`; appends the lines that are complete now to `out`. A line beyond 16 MiB goes out in parts.
+  // Adds `bytes`, and appends the completed lines to `out`. A line beyond 16 MiB is split.
   void add(std::string_view bytes, std::string& out);
-  // Appends the begun line to `out`: a prompt, or the end of the output (a labelled one is completed by a
-  // newline, or the next label would stand inside it).
+  // Appends the begun line to `out`, as a prompt or at the end of the output. A labelled line is completed by
+  // a newline, so that the next label does not follow it directly.
   void flush(std::string& out);
 
-  std::size_t begun_bytes() const { return begun_.size(); }  // of the begun line
+  std::size_t begun_bytes() const { return begun_.size(); }  // size of the begun line
 
  private:
   void emit(std::string_view bytes, std::string& out);

@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::uint64_t quiet_ns = 50'000'000;
 // C's stdio writes full buffers of this size to a pipe. Output that ends with a full buffer is hardly a
-// prompt; it is the middle of a line of a rank that computes for a while.
+// prompt, but a part of a line of a rank that computes for a while.
 constexpr std::size_t stdio_block_bytes = 4096;
 constexpr std::uint64_t quiet_after_block_ns = 1'000'000'000;
-constexpr std::size_t prompt_bytes_max = 4096;  // longer is no prompt, but a line that takes its time
+constexpr std::size_t prompt_bytes_max = 4096;  // a longer line is no prompt, but not complete yet
 constexpr std::size_t read_bytes = 64 * 1024;
 
 }  // namespace
@@ -83,7 +83,7 @@ std::uint64_t OutputRelay::quiet_from_ns(const Channel& channel) {
   return channel.last_bytes_ns + (channel.ends_with_whole_block ? quiet_after_block_ns : quiet_ns);
 }
 
-// An unwatched channel is quiet only because nobody listens.
+// An unwatched channel is quiet only because it is not read.
 bool OutputRelay::may_be_prompt(const Channel& channel) {
   const std::size_t bytes = channel.lines.begun_bytes();
   return channel.watched && bytes > 0 && bytes <= prompt_bytes_max;
@@ -94,16 +94,16 @@ bool OutputRelay::closed() const {
                      [](const Channel& channel) { return channel.pipe.number() < 0; });
 }
 
-// Reads once from a live rank, so that all ranks get their turn, and until the end from a dead one.
+// Reads once from a living rank, so that all ranks are served, and until the end from a dead one.
 void OutputRelay::pump(Channel& channel, std::uint64_t now_ns) {
   LineSink& target = sink(channel.stream);
   while (channel.pipe.number() >= 0) {
-    if (target.broken()) return close(channel);  // as without Musubi, the rank learns it by SIGPIPE
+    if (target.broken()) return close(channel);  // as without Musubi, SIGPIPE tells the rank
     if (target.full()) return set_watched(channel, false);
     const ssize_t bytes = ::read(channel.pipe.number(), scratch_.data(), scratch_.size());
     if (bytes < 0 && errno == EINTR) continue;
     const bool empty = bytes < 0 && errno == EAGAIN;
-    // A program that a rank has started may hold the pipe open after the rank's death; nothing waits for it.
+    // A child program of a rank may hold the pipe open after the rank's death; do not wait for it.
     if (bytes == 0 || (bytes < 0 && !empty) || (empty && channel.ended)) return close(channel);
     if (bytes > 0) {
       std::string out;
@@ -124,7 +124,8 @@ void OutputRelay::close(Channel& channel) {
   flush_last_lines(sink(channel.stream));
 }
 
-// Lines that were begun and never ended go out behind all others: earlier they would stand inside of these.
+// Writes lines that were begun and never completed, after all other lines, so that they do not end up inside
+// of them.
 void OutputRelay::flush_last_lines(const LineSink& target) {
   const auto goes_there = [&](const Channel& channel) { return &sink(channel.stream) == &target; };
   for (const Channel& channel : channels_) {

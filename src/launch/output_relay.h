@@ -1,5 +1,5 @@
-// Carries what the ranks of this host print to the sinks of stdout and stderr: whole lines, nothing lost, and
-// no faster than these take it.
+// Carries the output of this host's ranks to the sinks of stdout and stderr: whole lines, without loss, at
+// the speed of the sinks.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace musubi::launch {
 
 enum class Stream : std::uint32_t { output = 0, error = 1 };
 
-// Where the relay announces the pipes that it wants to hear of.
+// Watches pipes for the relay.
 class PipeWatcher {
  public:
   virtual void watch(int descriptor, Rank rank, Stream stream) = 0;
@@ -30,24 +30,24 @@ class PipeWatcher {
 
 class OutputRelay {
  public:
-  // The sinks may be one. When their full() or idle() may have changed, progressed() is to be called.
+  // Both sinks may be the same. Call progressed() whenever their full() or idle() may have changed.
   OutputRelay(PipeWatcher& watcher, RankRange ranks, bool label_lines, LineSink& output, LineSink& error);
 
-  // The read ends of one rank's pipes, non-blocking. For the ranks in order.
+  // Adds the read ends of one rank's pipes, non-blocking. Ranks in order.
   void add_rank(os::FileDescriptor output, os::FileDescriptor error);
 
   void readable(Rank rank, Stream stream, std::uint64_t now_ns);
   void progressed(std::uint64_t now_ns);
-  // The rank is dead: what its pipes still hold is all that will ever come.
+  // The rank is dead: its pipes receive no more data.
   void rank_ended(Rank rank, std::uint64_t now_ns);
-  // Rank 0 may have printed a prompt and wait for its answer: begun lines of it go out when it has been quiet
-  // for a while. flush_quiet() does so for all that are due; the deadline tells when the next will be.
+  // Rank 0 may have printed a prompt and wait for the answer: after a quiet time its begun lines are written.
+  // flush_quiet() writes those that are due; the deadline is the time of the next one.
   void flush_quiet(std::uint64_t now_ns);
   std::optional<std::uint64_t> quiet_deadline_ns() const;
-  // The job is ending: nobody waits for an answer.
+  // The job is ending: no rank waits for an answer.
   void expect_no_prompt() { prompts_ = false; }
 
-  bool closed() const;  // all pipes are, and what they held is in the sinks
+  bool closed() const;  // all pipes are, and their data are in the sinks
 
  private:
   struct Channel {
@@ -61,7 +61,7 @@ class OutputRelay {
     bool ends_with_whole_block;
   };
   LineSink& sink(Stream stream) const { return stream == Stream::output ? output_ : error_; }
-  // Of rank 0, which may print prompts.
+  // The channels of rank 0, which may print prompts.
   std::size_t prompting_channels() const {
     return ranks_.first == 0 ? std::min<std::size_t>(2, channels_.size()) : 0;
   }

@@ -91,7 +91,7 @@ void OutputSink::run() {
   mutex_.unlock();
 }
 
-// Result: 0, or errno.
+// Result: 0 or errno.
 int OutputSink::write_all(const std::string& text) {
   std::size_t written = 0;
   while (written < text.size()) {

@@ -1,5 +1,5 @@
-// Writes to one of the launcher's own outputs without ever blocking the launcher: a thread does the writing.
-// O_NONBLOCK instead would change the file for every process that shares it, the user's shell among them.
+// Writes to one of the launcher's outputs without blocking the launcher: a thread does the writing.
+// O_NONBLOCK instead would affect every process that shares the file, including the user's shell.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ class OutputSink final : public LineSink {
  public:
   // Writes to `descriptor`, and adds 1 to the eventfd `progress_event` whenever full() or idle() may have
   // changed. Both belong to the caller. REQUIRES: all signals that the process handles are blocked (the
-  // thread inherits it).
+  // thread inherits this).
   OutputSink(int descriptor, int progress_event);
-  // Waits until all is written.
+  // Blocks until all is written.
   ~OutputSink() override;
   OutputSink(const OutputSink&) = delete;
   OutputSink& operator=(const OutputSink&) = delete;
@@ -27,7 +27,8 @@ class OutputSink final : public LineSink {
   bool full() const override;
   bool idle() const override;
   bool broken() const override;
-  // The first error other than a closed pipe, as errno; 0: none. What it hit is lost, what follows is tried.
+  // The first error other than a closed pipe, as errno; 0: none. The failed text is lost; later text is still
+  // written.
   int failure() const;
 
  private:
@@ -43,13 +44,13 @@ class OutputSink final : public LineSink {
   bool broken_ MUSUBI_GUARDED_BY(mutex_) = false;
   int failure_ MUSUBI_GUARDED_BY(mutex_) = 0;
   bool closing_ MUSUBI_GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // last: starts when all else stands
+  std::thread thread_;  // last, because it starts at once
 };
 
-// The launcher's stdout and stderr. One sink where they are the same file, or their lines would mix.
+// The launcher's stdout and stderr. They share one sink if they are the same file, so that lines do not mix.
 class StandardOutputs {
  public:
-  // As OutputSink.
+  // As for OutputSink.
   explicit StandardOutputs(int progress_event);
 
   LineSink& output() { return output_; }

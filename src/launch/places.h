@@ -1,4 +1,4 @@
-// Names for addresses of a running rank, for the launcher's reports.
+// Symbolic names for addresses of a running rank, for the launcher's reports.
 #pragma once
 
 #include <sys/types.h>
@@ -13,9 +13,9 @@ namespace musubi::launch {
 class Places {
  public:
   virtual ~Places() = default;
-  // Of an instruction: "function (file.c:12)", less where less is known, at least the address.
+  // The place of an instruction: "function (file.c:12)", or less if less is known, at least the address.
   virtual std::string code(std::uintptr_t address) = 0;
-  // Of a variable: its name, or nothing.
+  // The name of a variable, or an empty text.
   virtual std::string data(std::uintptr_t address) = 0;
 };
 

@@ -10,7 +10,7 @@ bool is_continuation(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80;
 }
 
-// Bytes of the character that `text` begins with; 0: it is none that may be shown.
+// Size of the first character of `text`; 0: it must not be shown.
 std::size_t shown_bytes(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
   if (first < 0x80) return (first >= ' ' && first != 0x7f) || first == '\n' || first == '\t' ? 1 : 0;
@@ -18,7 +18,7 @@ std::size_t shown_bytes(std::string_view text) {
   if (bytes < 2 || bytes > 4 || text.size() < bytes) return 0;
   if (!std::ranges::all_of(text.substr(1, bytes - 1), is_continuation)) return 0;
   const bool is_control = first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
-  // Overlong forms stand for bytes that are refused above.
+  // Overlong forms encode bytes that are refused above.
   const bool is_overlong = first < 0xc2 || (first == 0xe0 && static_cast<unsigned char>(text[1]) < 0xa0) ||
                            (first == 0xf0 && static_cast<unsigned char>(text[1]) < 0x90);
   return is_control || is_overlong ? 0 : bytes;

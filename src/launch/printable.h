@@ -1,4 +1,4 @@
-// Text from elsewhere, made harmless for a terminal.
+// Makes foreign text harmless for a terminal.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace musubi::launch {
 
 // `text` with a question mark for each control character other than newline and tab, and for each byte that
-// belongs to no character of UTF-8: terminals obey some of them.
+// is no part of a UTF-8 character, because terminals obey some of them.
 std::string printable(std::string_view text);
 
 }  // namespace musubi::launch

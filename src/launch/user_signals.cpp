@@ -7,7 +7,7 @@ namespace musubi::launch {
 namespace {
 
 constexpr int handled[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
-// The error of write(2) says the same, and leaves this process alive to tell the user.
+// The error of write(2) reports the same, and this process survives to tell the user.
 constexpr int told_by_errors[] = {SIGPIPE, SIGXFSZ};
 constexpr int signals_max = 64;
 
@@ -59,7 +59,7 @@ void UserSignals::stop_self() {
   ::sigemptyset(&stop);
   ::sigaddset(&stop, SIGTSTP);
   ::raise(SIGTSTP);
-  ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);  // here the process stops
+  ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);  // the process stops here
   ::sigprocmask(SIG_BLOCK, &stop, nullptr);
 }
 

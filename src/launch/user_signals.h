@@ -1,14 +1,16 @@
 // The signals that users send to the launcher, and their effects.
 //
 // The ranks stay in the launcher's process group. So signals of the terminal (Ctrl-C, Ctrl-\, Ctrl-Z, hang-up
-// of the shell's job) reach them directly, and rank 0 may read from the terminal. The launcher passes on only
+// of the shell's job) reach them directly, and rank 0 may read from the terminal. The launcher forwards only
 // a signal that was sent to it alone (kill, a batch system):
+//
 //   INT TERM HUP       to all ranks; a second INT or TERM kills the job
-//   QUIT               to nobody: the launcher says what each thread does (of plain programs: to all ranks)
-//   USR1 USR2          to rank 0: the program is one program and gets them once
+//   QUIT               to no rank: the launcher reports each thread's state (plain programs: to all ranks)
+//   USR1 USR2          to rank 0: the ranks are one program, which gets them once
 //   TSTP CONT          to all ranks; the launcher stops and continues with them
-// A signal that was ignored when the launcher began (nohup, a script's background) asks it for nothing. Ranks
-// ignore it, too, on all hosts; it is passed on, because a program may have installed a handler.
+//
+// A signal that was ignored when the launcher started (nohup, a script's background) has no effect on it.
+// Ranks ignore it, too, on all hosts; it is forwarded, because a program may have installed a handler.
 #pragma once
 
 #include <signal.h>
@@ -23,8 +25,8 @@ namespace musubi::launch {
 
 struct UserSignal {
   int number;
-  bool from_terminal;        // the ranks have got it too
-  bool was_ignored = false;  // when the launcher began
+  bool from_terminal;        // the ranks have received it, too
+  bool was_ignored = false;  // when the launcher started
 
   bool asks_to_end() const {
     return !was_ignored && (number == SIGINT || number == SIGTERM || number == SIGHUP);
@@ -36,7 +38,7 @@ enum class Passing { all_ranks, rank_zero, nobody };
 
 class UserSignals {
  public:
-  // Blocks the signals of this process and ignores those of files that cannot be written, until destroyed.
+  // Until destroyed, blocks the signals above and ignores those of failed writes.
   UserSignals();
   ~UserSignals();
   UserSignals(const UserSignals&) = delete;
@@ -48,7 +50,7 @@ class UserSignals {
   const sigset_t& original_mask() const { return original_mask_; }
   os::SignalBits originally_ignored() const { return originally_ignored_; }
 
-  // Stops this process as SIGTSTP would by default; returns when it is continued.
+  // Stops this process like the default action of SIGTSTP; returns when it is continued.
   static void stop_self();
 
  private:
@@ -61,7 +63,7 @@ Passing passing_of(UserSignal signal);
 
 // The signals that this process ignores.
 os::SignalBits ignored_signals();
-// Ignores these, and no others: for a child, before exec. Handlers end with exec.
+// Ignores exactly these: for a child, before exec, which removes handlers.
 void ignore_only(os::SignalBits signals);
 
 // Whether a request to end is the user's second, and not a copy of the first: `timeout` and shells send the

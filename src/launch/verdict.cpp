@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view rank_word = "rank ";
 
-// A shell and other programs in front say themselves what they have not found, or could not execute.
+// A shell or another program in front reports itself if it does not find or cannot execute a program.
 std::string without_joining(int status) {
   const bool was_said = status == 126 || status == 127;
   return std::string(" without joining the job") +
@@ -26,7 +26,7 @@ const int Verdict::signal_of_closed_pipe = SIGPIPE;
 
 void Verdict::joined(Rank rank) {
   joined_.insert(rank.value);
-  // A job of the runtime after all, and it would wait for that rank for ever.
+  // The job uses the runtime after all, and would wait for that rank for ever.
   if (phase_ == Phase::running && left_before_joining_) {
     fail(left_before_joining_->first, left_before_joining_->second, 1, " exited without joining the job");
   }
@@ -35,7 +35,7 @@ void Verdict::joined(Rank rank) {
 void Verdict::finished(Rank rank, int status) {
   const bool finishes_too = phase_ == Phase::finishing || phase_ == Phase::leaving;
   if (phase_ == Phase::running) {
-    exit_status_ = status & 0xff;  // the first one speaks for the job
+    exit_status_ = status & 0xff;  // the first one determines the job's status
     finisher_gives_status_ = status < 0;
   } else if (!finishes_too || rank != Rank{0}) {
     return;
@@ -55,7 +55,7 @@ void Verdict::aborted(Rank rank, int process_id, int status, std::string_view re
 void Verdict::ended(Rank rank, int process_id, Ending ending) {
   --alive_;
   const bool asked_for = ending.by_signal && ((passed_on_ >> ending.number) & 1) != 0;
-  // A crash in the exit handlers of the rank that finished is the program's crash, as it were without Musubi.
+  // A crash in the exit handlers of the rank that finished is the program's crash, as without Musubi.
   const bool crash_while_finishing = phase_ == Phase::finishing && rank == finisher_ && ending.by_signal;
   if (phase_ == Phase::running || crash_while_finishing) {
     if (ending.by_signal) {
@@ -94,7 +94,8 @@ std::string Verdict::take_message() {
   return std::exchange(loss_message_, {}) + "\n" + std::exchange(message_, {});
 }
 
-// Once the job has finished, its ranks may go with their host: but not the one whose end is still to be seen.
+// After the job has finished, a host may be lost with its ranks, but not with the rank whose end is still
+// awaited.
 void Verdict::host_lost(RankRange ranks, std::uint32_t alive, std::string_view what) {
   alive_ -= alive;
   constexpr int status_of_lost_host = 125;

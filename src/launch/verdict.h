@@ -1,16 +1,15 @@
-// The rules by which a job ends, without any I/O. Events go in; actions, a message and the exit status come
-// out.
+// The rules by which a job ends, without I/O. Input: events; output: actions, a message and the exit status.
 //
 //   running ──finish(status)──> finishing ──that rank has ended──> leaving ──all ended──> over
 //      └──death, abort, loss──> failing ───────────all ended───────────────────────────> over
 //
-// - finishing: the rank that finished writes out its buffers and runs its exit handlers, for as long as it
-// takes. Where several finish together, rank 0 is the one that has this time. Its word may come from another
-// host than the first one, and later: even when the job is leaving.
+// - finishing: the rank that finished writes out its buffers and runs its exit handlers, without a time
+//   limit. If several ranks finish, this is rank 0. Its finish may come from another host than the first one,
+//   and later: even when the job is leaving.
 //
-// - leaving: the others get abort_timeout to end by themselves, then they are killed quietly.
+// - leaving: all other ranks may end by themselves for abort_timeout, then they are killed silently.
 //
-// - failing: the others get SIGTERM, and SIGKILL after abort_timeout.
+// - failing: all other ranks get SIGTERM, and SIGKILL after abort_timeout.
 #pragma once
 
 #include <cstdint>
@@ -36,39 +35,40 @@ enum class Phase { running, finishing, leaving, failing, over };
 
 class Verdict {
  public:
-  // `plain`: programs that never join the job; for them exit(0) is orderly. `hosts`: the name of each rank's
-  // host, by rank; empty: all run on this one.
+  // `plain`: the programs never join the job, and exit(0) is orderly for them. `hosts`: the host name of each
+  // rank, by rank; empty: all run on this host.
   Verdict(std::uint32_t ranks, bool plain, std::vector<std::string> hosts = {})
       : plain_(plain), alive_(ranks), hosts_(std::move(hosts)) {}
 
   void joined(Rank rank);
-  // `status` below 0: the one with which the process ends, which has become another program.
+  // `status` below 0: the exit status of the process, which has become another program.
   void finished(Rank rank, int status);
-  // A reason that begins with "rank N" is told as it is; any other one as that of this rank. Behind each
-  // "rank N" of it comes the host.
+  // A reason that begins with "rank N" is reported unchanged, any other as the reason of this rank. The
+  // host is added after each "rank N" in it.
   void aborted(Rank rank, int process_id, int status, std::string_view reason);
   void ended(Rank rank, int process_id, Ending ending);
-  // A host is gone, with `alive` ranks among `ranks` whose ends are not known. `what`: the host, and why.
+  // A host is lost, with `alive` ranks of `ranks` whose ends are unknown. `what` names the host and the
+  // cause.
   void host_lost(RankRange ranks, std::uint32_t alive, std::string_view what);
 
-  // A signal was passed on to the ranks: to die of it is what the user asked for, and needs no line.
+  // A signal was forwarded to the ranks: the user asked for deaths by it, which need no message.
   void passed_on(int signal) { passed_on_ |= 1ull << signal; }
-  // The kernel has killed processes for want of memory since the job began: a rank that dies of SIGKILL was
-  // one of them.
+  // The kernel has killed processes for lack of memory since the job began: a rank that dies of SIGKILL
+  // counts as one of them.
   void memory_ran_out() { memory_ran_out_ = true; }
-  // Nobody reads the output any more: to die of SIGPIPE is the usual end then.
+  // The output has no reader any more: deaths by SIGPIPE are then normal.
   void output_closed() { passed_on(signal_of_closed_pipe); }
-  // A part of the output could not be written (errno). The program goes on, as it does without Musubi.
+  // A part of the output could not be written (errno). The program continues, as without Musubi.
   void output_lost(int error);
   bool output_is_lost() const { return output_is_lost_; }
 
   Phase phase() const { return phase_; }
-  // The job's exit status: that of finish(), 128+signal when a rank died of a signal, the status of abort()
-  // or of the exit without finish() (1 when that was 0); where all of these are well and output was lost, 74.
+  // The job's exit status: that of finish(); 128+signal if a rank died of a signal; the status of abort() or
+  // of an exit without finish() (1 if that was 0); 74 if it would be 0 but output was lost.
   int exit_status() const {
     return exit_status_ == 0 && output_is_lost_ ? status_of_lost_output : exit_status_;
   }
-  // The one line that explains a failure (no newline), once; then empty.
+  // The line that explains a failure (no newline), once; then empty.
   std::string take_message();
 
  private:

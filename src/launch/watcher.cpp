@@ -37,7 +37,7 @@ std::span<const Watcher::Event> Watcher::wait(std::optional<std::uint64_t> deadl
   }
   epoll_event events[events_max];
   const int count = ::epoll_wait(epoll_.number(), events, events_max, timeout_ms);
-  const std::size_t ready = count < 0 ? 0 : static_cast<std::size_t>(count);  // or a signal came
+  const std::size_t ready = count < 0 ? 0 : static_cast<std::size_t>(count);  // negative: a signal arrived
   for (std::size_t i = 0; i < ready; ++i) {
     ready_[i] = {static_cast<std::uint32_t>(events[i].data.u64 >> 32),
                  static_cast<std::uint32_t>(events[i].data.u64), events[i].events};

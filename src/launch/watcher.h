@@ -1,5 +1,5 @@
-// Waits for many files at once (epoll). A file is known by a subject, whose numbers belong to the caller, and
-// an index. One thread.
+// Waits for many files at once (epoll). A file is identified by a subject, which the caller defines, and an
+// index. One thread.
 #pragma once
 
 #include <sys/epoll.h>
@@ -22,12 +22,12 @@ class Watcher {
 
   Watcher();
 
-  // Begins, or goes on with other `events`. False: this kind of file is always ready (a file on disk).
+  // Watches a file, or changes its `events`. False: this kind of file is always ready (a file on disk).
   bool watch(int descriptor, std::uint32_t subject, std::uint32_t index, std::uint32_t events);
   void unwatch(int descriptor);
 
-  // Blocks until something is ready, or until the deadline (os::monotonic_ns; none: for ever). Those ready,
-  // until the next call.
+  // Blocks until a file is ready or the deadline has passed (os::monotonic_ns; none: no timeout). Result: the
+  // ready files, valid until the next call.
   std::span<const Event> wait(std::optional<std::uint64_t> deadline_ns);
 
  private:
@@ -36,7 +36,7 @@ class Watcher {
   Event ready_[events_max];
 };
 
-// The earlier one of two deadlines that need not exist.
+// The earlier one of two optional deadlines.
 std::optional<std::uint64_t> earlier(std::optional<std::uint64_t> a, std::optional<std::uint64_t> b);
 
 }  // namespace musubi::launch

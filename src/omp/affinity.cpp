@@ -54,7 +54,7 @@ std::string value_of(char letter) {
     case 'N':
       return std::to_string(task.size);
     case 'a':
-      // Around a region that is not serialised stands its first thread.
+      // The ancestor of a region that is not serialised is its first thread.
       return task.level == 0 ? "-1" : std::to_string(task.level > 1 && task.outer ? task.outer->number : 0);
     case 'H':
       return os::host_name("unknown");
@@ -69,8 +69,8 @@ std::string value_of(char letter) {
   }
 }
 
-// A field behind its '%': [[[0].]size]type, where type is a letter or {name}. Result: the text; `rest` begins
-// behind the field.
+// Expands a field after its '%': [[[0].]size]type, where type is a letter or {name}. Result: the text; `rest`
+// begins after the field.
 std::string expand(std::string_view& rest) {
   bool zeros = false, right = false;
   std::size_t width = 0;

@@ -1,4 +1,4 @@
-// What threads say about themselves: affinity-format-var and its fields (specification 5.1, section 6.14).
+// The affinity text of threads: affinity-format-var and its fields (specification 5.1, section 6.14).
 #pragma once
 
 #include <string>
@@ -6,16 +6,17 @@
 
 namespace musubi::omp {
 
-// The format with its fields replaced by what holds for the calling thread.
+// The format, with its fields filled in for the calling thread.
 std::string affinity_text(std::string_view format);
 
-// affinity-format-var. All ranks see the same one.
+// affinity-format-var. All ranks see the same format.
 std::string affinity_format();
 void set_affinity_format(std::string_view format);
 
 // One line on standard error.
 void print_affinity(std::string_view format);
-// At the begin of a region, with OMP_DISPLAY_AFFINITY: prints when it is not what the thread printed last.
+// At the beginning of a region, with OMP_DISPLAY_AFFINITY: prints the text if it differs from the thread's
+// last one.
 void display_affinity_when_changed();
 
 }  // namespace musubi::omp

@@ -26,13 +26,13 @@ constexpr std::uintptr_t by_default = ~std::uintptr_t{0}, no = 0, contended = 3,
                          environment = 15, interleaved = 18;
 }
 
-// What an allocator made by the program points to: shared memory.
+// An allocator made by the program, in shared memory; its handle is the address.
 struct Allocator {
   std::size_t alignment = 1;
   std::uint64_t pool_bytes = ~std::uint64_t{0};
   std::uintptr_t fallback = values::default_memory;
   AllocatorHandle fallback_data = 0;
-  std::uint64_t used_bytes = 0;  // of the pool; changed by exact operations only
+  std::uint64_t used_bytes = 0;  // of the pool; changed only by exactly()
 
   bool has_pool() const { return pool_bytes != ~std::uint64_t{0}; }
 };
@@ -41,7 +41,7 @@ Allocator* made_by_program(AllocatorHandle handle) {
   return handle > predefined_max ? reinterpret_cast<Allocator*>(handle) : nullptr;
 }
 
-// In front of each allocation.
+// Precedes each allocation.
 struct Header {
   void* start;
   std::size_t bytes;
@@ -52,7 +52,7 @@ Header* header_of(void* address) {
   return static_cast<Header*>(address) - 1;
 }
 
-// An operation on a word that the threads of all ranks change. Result: the old value.
+// An atomic operation on a word that the threads of all ranks change. Result: the old value.
 std::uint64_t exactly(std::uint64_t& word, AtomicOperation::Kind kind, std::uint64_t operand,
                       std::uint64_t compare = 0) {
   Job* job = Job::current();
@@ -94,8 +94,8 @@ bool has_pool(AllocatorHandle handle) {
   return allocator != nullptr && allocator->has_pool();
 }
 
-// From the heap; no pool is asked. Null when there is none. An alignment that is no power of two becomes the
-// next one, as in libgomp.
+// Allocates from the heap, without regard to pools. Null if the heap is full. An alignment that is no power
+// of two becomes the next one, as in libgomp.
 void* place(std::size_t alignment, std::size_t bytes, AllocatorHandle handle) {
   const Allocator* allocator = made_by_program(handle);
   constexpr std::size_t smallest_alignment = 16;
@@ -112,7 +112,7 @@ void* place(std::size_t alignment, std::size_t bytes, AllocatorHandle handle) {
   return address;
 }
 
-// Without a fallback. Null when the pool or the heap has no more.
+// Without the fallback. Null if the pool or the heap is exhausted.
 void* try_allocate(std::size_t alignment, std::size_t bytes, AllocatorHandle handle) {
   if (has_pool(handle) && !take_from_pool(*made_by_program(handle), bytes)) return nullptr;
   void* address = place(alignment, bytes, handle);
@@ -120,7 +120,7 @@ void* try_allocate(std::size_t alignment, std::size_t bytes, AllocatorHandle han
   return address;
 }
 
-// In the same pool, which then holds the new size instead of the old one. Null when that does not fit.
+// Resizes in the same pool, which then counts the new size instead of the old one. Null if that does not fit.
 void* resize_in_pool(void* address, std::size_t bytes) {
   const Header old = *header_of(address);
   const std::size_t more = bytes > old.bytes ? bytes - old.bytes : 0;
@@ -159,7 +159,7 @@ AllocatorHandle fallback_of(AllocatorHandle handle, std::size_t bytes) {
   }
 }
 
-// Takes the trait over. Result: whether it is valid, and can be had.
+// Adopts the trait. Result: whether it is valid and supported.
 bool apply(const AllocatorTrait& trait, Allocator& allocator) {
   const std::uintptr_t value = trait.value;
   const auto within = [value](std::uintptr_t first, std::uintptr_t last) {

@@ -1,5 +1,5 @@
-// Memory allocators of OpenMP (specification 5.1, section 2.13). All memory comes from the shared heap,
-// whatever memory space was named; alignment, pool size and fallback are kept.
+// Memory allocators of OpenMP (specification 5.1, section 2.13). All memory is from the shared heap, for
+// every memory space; alignment, pool size and fallback are honoured.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,17 @@ struct AllocatorTrait {  // omp_alloctrait_t
   std::uintptr_t value;
 };
 
-// Result: 0 when a trait is not valid, or asks for what is not there (pinned memory).
+// Result: 0 if a trait is invalid or unsupported (pinned memory).
 AllocatorHandle make_allocator(std::uintptr_t space, std::span<const AllocatorTrait> traits);
 void destroy_allocator(AllocatorHandle allocator);
 
-// `allocator` 0: def-allocator-var. Null when `bytes` is 0 or there is no memory and no fallback has any;
-// ends the job where the fallback says so. Memory is given back by free_allocation, on any rank.
+// `allocator` 0: def-allocator-var. Null if `bytes` is 0, or if neither the allocator nor its fallbacks have
+// memory; ends the job if the fallback demands it. free_allocation frees the memory, on any rank.
 void* allocate(std::size_t alignment, std::size_t bytes, AllocatorHandle allocator);
-// The same, but ends the job when there is no memory.
+// The same, but ends the job if there is no memory.
 void* allocate_or_end(std::size_t alignment, std::size_t bytes, AllocatorHandle allocator);
 void* allocate_zeroed(std::size_t alignment, std::size_t count, std::size_t bytes, AllocatorHandle allocator);
-// `allocator` 0: the one that `address` came from.
+// `allocator` 0: the allocator of `address`.
 void* reallocate(void* address, std::size_t bytes, AllocatorHandle allocator);
 void free_allocation(void* address);
 

@@ -1,6 +1,5 @@
-// Polite polling of a word that may lie at another rank and cannot be slept on: yield for a while, as long as
-// that pays, then sleep for times that grow. There is no spinning phase: whoever is waited for may need this
-// very core.
+// Polls a word that may be at another rank and cannot be slept on: yields as long as that pays, then sleeps
+// for growing times. Never spins: the awaited thread may need this very core.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +16,7 @@ class Backoff {
  public:
   explicit Backoff(runtime::Wait wait, std::uint64_t object = 0, std::uint64_t address = 0) noexcept
       : wait_(wait), waiting_(wait, object, address) {}
-  // With work for the calling thread's team at hand, a piece of that instead.
+  // Runs a piece of work for the calling thread's team instead, if there is one.
   void pause() noexcept {
     if (work_while(wait_)) return;
     if (attempts_++ < yields && thread_state.yields.allowed(1) != 0) {

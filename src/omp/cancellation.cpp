@@ -68,7 +68,7 @@ bool drops_tasks(const TaskGroup* innermost) {
 void forget_cancellation(ImplicitTask& task) {
   if (!cancellation_enabled()) return;
   TeamWords& team_words = task.team->words;
-  // Numbers of barriers begin again in the next region.
+  // The next region counts its barriers from zero again.
   team_words.store(Rank{0}, words::cancelled_loop, 0);
   if (team_words.load(Rank{0}, words::cancelled_region) == 0) return;
   team_words.store(Rank{0}, words::cancelled_region, 0);

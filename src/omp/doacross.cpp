@@ -11,7 +11,8 @@
 namespace musubi::omp {
 namespace {
 
-// A word: the chunk's turn in its word, from 1 (upper bits), and how many iterations of the chunk are posted.
+// A word: the turn of the chunk that uses it, from 1 (upper bits), and the number of its iterations that are
+// posted.
 constexpr unsigned progress_bits = 44;
 constexpr std::uint64_t complete = (std::uint64_t{1} << progress_bits) - 1;
 
@@ -63,7 +64,7 @@ std::uint64_t progress_at(const ImplicitTask& task, std::uint64_t chunk, const s
   return static_cast<std::uint64_t>(progress) + 1;
 }
 
-// A thread is in one nest at a time: in a team of its own it keeps no extents.
+// A thread is in one nest at a time. A team of one keeps no extents.
 void keep_inner_extents(std::span<const std::uint64_t> extents) {
   Thread& thread = this_thread();
   if (extents.size() > thread.inner_extents_max) {
@@ -83,17 +84,17 @@ void doacross_begin(ImplicitTask& task, std::span<const std::uint64_t> extents, 
   const std::uint64_t count = extents[0];
   specification.space = {0, count, 1, count};
   const bool is_static = schedule == Schedule::static_chunks || schedule == Schedule::automatic;
-  // Guided chunks have no number that another thread could compute: hand out equal ones instead.
+  // Guided chunks have no number that another thread could compute: use equal ones instead.
   specification.schedule = is_static ? Schedule::static_chunks : Schedule::dynamic;
   specification.chunk =
       is_static ? std::min(chunk, count) : std::max<std::uint64_t>(1, std::min(chunk, count));
-  // The turns of a word are counted in what progress leaves of it.
+  // The turn must fit into the bits that progress leaves.
   constexpr std::uint64_t chunks_max = std::uint64_t{1} << 29;
   if (specification.chunk != 0) specification.chunk = std::max(specification.chunk, count / chunks_max);
   if (task.team != nullptr) {
     Team& team = *task.team;
-    // The words belong to one nest at a time: nobody is in an earlier one, then they are cleared, then this
-    // starts.
+    // The words belong to one nest at a time: the first barrier ends all earlier nests, then the words are
+    // cleared, then this nest starts.
     barrier();
     const bool clears_for_rank_without_members = task.number == 0;
     for (std::size_t place = 0; place < words::doacross_count; ++place) {
@@ -113,7 +114,7 @@ void doacross_begin(ImplicitTask& task, std::span<const std::uint64_t> extents, 
 void doacross_enter_chunk(ImplicitTask& task) {
   const std::uint64_t chunk = chunk_holding(task, task.loop.chunk.first);
   if (chunk < words::doacross_count) return;
-  // The word still speaks for an earlier chunk: it must be complete before the word changes its meaning.
+  // The word still belongs to an earlier chunk, which must be complete before the word is reused.
   TeamWords& team_words = task.team->words;
   wait_until(team_words, entry_of(team_words, chunk - words::doacross_count), complete);
 }

@@ -1,5 +1,5 @@
-// Loops with dependences between iterations (ordered(n), depend(sink/source)). The outermost loop is shared
-// out in chunks; each chunk's progress is one team word, chunk c in word c mod 1024.
+// Loops with dependences between iterations (ordered(n), depend(sink/source)). The outermost loop is divided
+// into chunks; each chunk's progress is one team word, chunk c in word c mod 1024.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace musubi::omp {
 
-// Enters a nest with these extents, outermost first. A barrier of the team stands inside. Then
-// loop_next serves the positions of the outermost loop.
+// Enters a nest with these extents, outermost first; includes a barrier of the team. Then loop_next returns
+// positions of the outermost loop.
 void doacross_begin(ImplicitTask& task, std::span<const std::uint64_t> extents, Schedule schedule,
                     std::uint64_t chunk);
 
-// The iteration with these coordinates is done as far as others wait for it: release of shared memory.
+// The iteration with these coordinates is complete for waiting threads: releases shared memory.
 void doacross_post(ImplicitTask& task, const std::uint64_t* coordinates);
-// Waits until that iteration was posted; acquire.
+// Waits until that iteration was posted; acquires.
 void doacross_wait(ImplicitTask& task, const std::uint64_t* coordinates);
 
 // Called by loop_next.

@@ -1,13 +1,12 @@
-// What a function starts with that a program calls and that may release, wait or be reported.
+// The beginning of each function that a program calls and that may release, wait or be reported.
 #pragma once
 
 #include "base/export.h"
 #include "omp/thread.h"
 #include "runtime/threads/waiting.h"
 
-// Notes how deep the program's stack is in use: everything above this function's frame belongs to the
-// program, and must be visible to other ranks after whatever the function releases.
-// Notes where the program called, too, for reports.
+// Records the depth of the program's stack: everything above this function's frame belongs to the program,
+// and must be visible to other ranks after the function's releases. Also records the call site, for reports.
 #define MUSUBI_OMP_ENTRY()                                \
   (::musubi::omp::note_stack(__builtin_frame_address(0)), \
    ::musubi::runtime::note_call(__builtin_return_address(0)))

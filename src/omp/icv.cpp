@@ -72,7 +72,7 @@ class Reader {
  public:
   Reader(const Lookup& lookup, const Warn& warn) : lookup_(lookup), warn_(warn) {}
 
-  // The variable as `parse` understands it; empty when not set, or not understood (with a warning).
+  // The variable, parsed by `parse`; empty if it is not set, or invalid (with a warning).
   template <class Parse>
   auto read(const char* name, const char* expected, Parse parse) const
       -> decltype(parse(std::string_view{})) {
@@ -94,8 +94,7 @@ class Reader {
   const Warn& warn_;
 };
 
-// A list gives one number per nesting level. Nested regions are serialised: the first number is the one that
-// counts.
+// A list gives one number per nesting level. Nested regions are serialised, so only the first number matters.
 std::optional<std::uint64_t> parse_thread_list(std::string_view text) {
   std::optional<std::uint64_t> first;
   while (true) {
@@ -115,7 +114,7 @@ std::optional<Environment::Display> parse_display(std::string_view text) {
   return *value ? Environment::Display::yes : Environment::Display::no;
 }
 
-// omp_allocator_handle_t: the predefined allocators by their names, from 1, and the spaces, each of which
+// omp_allocator_handle_t: the names of the predefined allocators, from 1, and of the spaces, each of which
 // means its allocator.
 constexpr std::array<std::string_view, 8> allocator_names{
     "omp_default_mem_alloc", "omp_large_cap_mem_alloc", "omp_const_mem_alloc", "omp_high_bw_mem_alloc",
@@ -132,7 +131,7 @@ std::optional<std::uintptr_t> parse_allocator(std::string_view text) {
   return {};
 }
 
-// Whether the host may not stand in for a device.
+// Whether the host must not replace a device.
 std::optional<bool> parse_offload(std::string_view text) {
   const std::string word = lower(text);
   if (word == "mandatory") return true;

@@ -1,5 +1,5 @@
-// The internal control variables of OpenMP (specification 5.1, section 2.4) and what the environment says
-// about them.
+// The internal control variables of OpenMP (specification 5.1, section 2.4) and their values in the
+// environment.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ struct RunSchedule {
   bool operator==(const RunSchedule&) const = default;
 };
 
-// The number of the host: as many as there are other devices.
+// The number of the host: equal to the number of other devices.
 inline constexpr int initial_device = 0;
 
-// The variables that belong to a task's data environment; inherited at each region.
+// The variables of a task's data environment; inherited at each region.
 struct Icv {
   std::uint32_t threads = 1;  // nthreads-var
   RunSchedule schedule;
@@ -32,7 +32,7 @@ struct Icv {
   std::uint32_t teams = 0;                  // nteams-var; 0: not set
   std::uint32_t teams_thread_limit = 0;     // teams-thread-limit-var; 0: not set
   std::uintptr_t allocator = 1;             // def-allocator-var: an omp_allocator_handle_t
-  // Of the league around the task: how many teams it has, and which one this is.
+  // The league around the task: its number of teams, and the number of this team.
   std::uint32_t league = 1;
   std::uint32_t league_number = 0;
   bool operator==(const Icv&) const = default;
@@ -40,7 +40,7 @@ struct Icv {
 
 // Reads one variable of the environment: its text, or nothing.
 using Lookup = std::function<std::optional<std::string>(const char* name)>;
-// Receives one line about a variable that was not understood; the variable is then as if not set.
+// Receives one line about an invalid variable, which then counts as not set.
 using Warn = std::function<void(const std::string& line)>;
 
 struct Environment {
@@ -50,14 +50,14 @@ struct Environment {
   std::uint32_t max_task_priority = 0;
   bool display_affinity = false;
   std::string affinity_format = "level %L thread %i affinity %A";
-  std::uint64_t stack_bytes = 0;  // 0: not asked for
+  std::uint64_t stack_bytes = 0;  // 0: not set
   enum class Display : std::uint8_t { no, yes, verbose } display = Display::no;
 };
 
-// OMP_NUM_THREADS, OMP_SCHEDULE, OMP_DYNAMIC, OMP_NESTED, OMP_MAX_ACTIVE_LEVELS, OMP_THREAD_LIMIT,
+// Reads OMP_NUM_THREADS, OMP_SCHEDULE, OMP_DYNAMIC, OMP_NESTED, OMP_MAX_ACTIVE_LEVELS, OMP_THREAD_LIMIT,
 // OMP_STACKSIZE, OMP_CANCELLATION, OMP_DISPLAY_ENV, OMP_DEFAULT_DEVICE, OMP_TARGET_OFFLOAD, OMP_NUM_TEAMS,
 // OMP_TEAMS_THREAD_LIMIT, OMP_MAX_TASK_PRIORITY, OMP_DISPLAY_AFFINITY, OMP_AFFINITY_FORMAT and OMP_ALLOCATOR.
-// `threads` is nthreads-var when nothing is said.
+// `threads`: the default of nthreads-var.
 Environment read_environment(std::uint32_t threads, const Lookup& lookup, const Warn& warn);
 
 // The text of OMP_DISPLAY_ENV and omp_display_env.

@@ -1,4 +1,4 @@
-// What a member of a team can do while it waits.
+// Work for a member of a team while it waits.
 #pragma once
 
 #include "runtime/threads/waiting.h"
@@ -7,16 +7,16 @@ namespace musubi::omp {
 
 class IdleWork {
  public:
-  // Called by a member that waits, each time before it yields or sleeps. Does a piece of work, if there is
-  // one that such a wait allows. Result: whether it did; the member then looks at once whether its wait is
-  // over. Any thread.
+  // Called by a waiting member, each time before it yields or sleeps. Runs a piece of work, if one is
+  // available that such a wait allows. Result: whether it did; the member then checks at once whether its
+  // wait is over. Any thread.
   virtual bool run_piece(runtime::Wait wait) noexcept = 0;
 
  protected:
   ~IdleWork() = default;
 };
 
-// The calling thread waits: a piece of its team's work. Result: whether there was one.
+// Runs a piece of its team's work on the calling thread, which waits. Result: whether there was one.
 bool work_while(runtime::Wait wait) noexcept;
 
 }  // namespace musubi::omp

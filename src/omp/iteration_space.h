@@ -1,6 +1,6 @@
-// The iterations of a loop, numbered from 0, so that schedules work on positions and never meet a sign, a
-// direction or an overflow of the loop variable. Values are kept modulo 2^64, which serves long and unsigned
-// long long alike.
+// The iterations of a loop, numbered from 0, so that schedules work on positions and need not handle a sign,
+// a direction or an overflow of the loop variable. Values are kept modulo 2^64, for both long and unsigned
+// long long.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct IterationSpace {
     if (step < 0 && start > end) count = (first - last - 1) / (0 - stride) + 1;
     return {first, last, stride, count};
   }
-  // Unsigned, upwards or downwards; downwards the step is the complement of what is subtracted.
+  // Unsigned, upwards or downwards; downwards the step is the complement of the decrement.
   static constexpr IterationSpace of(bool up, unsigned long long start, unsigned long long end,
                                      unsigned long long step) {
     std::uint64_t count = 0;
@@ -36,7 +36,7 @@ struct IterationSpace {
 
   constexpr std::uint64_t value_at(std::uint64_t position) const { return start + position * step; }
   // The exclusive bound of a chunk that ends before `position`: for the last chunk the program's own bound,
-  // since value_at(count) may lie beyond the type.
+  // since value_at(count) may exceed the type.
   constexpr std::uint64_t bound_at(std::uint64_t position) const {
     return position >= count ? end : value_at(position);
   }
@@ -48,23 +48,22 @@ struct Chunk {
   std::uint64_t last = 0;
 };
 
-// The thread's share when each of `threads` gets one contiguous piece; the first ones get one more. It is the
-// division that gcc inlines for static schedules. Empty when first == last.
+// The thread's share if each of `threads` gets one contiguous piece, and the first ones get one more: the
+// division that gcc inlines for static schedules. Empty if first == last.
 constexpr Chunk static_share(std::uint64_t count, std::uint64_t threads, std::uint64_t thread) {
   const std::uint64_t quotient = count / threads, remainder = count % threads;
   const std::uint64_t first = quotient * thread + std::min(thread, remainder);
   return {first, first + quotient + (thread < remainder ? 1 : 0)};
 }
 
-// Which thread's static_share holds `position`. REQUIRES: position < count.
+// The thread whose static_share contains `position`. REQUIRES: position < count.
 constexpr std::uint64_t static_owner(std::uint64_t count, std::uint64_t threads, std::uint64_t position) {
   const std::uint64_t quotient = count / threads, remainder = count % threads;
   const std::uint64_t long_part = (quotient + 1) * remainder;
   return position < long_part ? position / (quotient + 1) : remainder + (position - long_part) / quotient;
 }
 
-// Chunk number `index` when the space is cut into chunks of `chunk`; empty (first == last == count) behind
-// the end.
+// Chunk number `index` of chunks of size `chunk`; empty (first == last == count) after the end.
 constexpr Chunk chunk_number(std::uint64_t count, std::uint64_t chunk, std::uint64_t index) {
   if (count == 0 || index > (count - 1) / chunk) return {count, count};
   const std::uint64_t first = index * chunk;

@@ -1,4 +1,4 @@
-// Everything OpenMP keeps per process.
+// The state of OpenMP in a process.
 #pragma once
 
 #include <atomic>
@@ -21,11 +21,11 @@ struct Job {
 
   // Null before start(): the process is then a team of one, without a runtime.
   static Job* current() noexcept { return current_; }
-  // In a child made by fork, where there is no job any more: does not return.
+  // In a child made by fork, which has no job: does not return.
   static void refuse_if_left() {
     if (refusal_ != nullptr) refusal_();
   }
-  // For what cannot be done without a runtime: ends the process with a line that names `construct`.
+  // For operations that need a runtime: ends the process with a line that names `construct` if there is none.
   static Job& require(const char* construct) {
     if (current_ == nullptr) refuse_outside(construct);
     return *current_;
@@ -35,35 +35,34 @@ struct Job {
   const std::uint32_t ranks;
   const std::uint32_t self;
   Environment environment;
-  bool stacks_hold_storage = true;   // the program has thread-local storage, which lies above its frames
+  bool stacks_hold_storage = true;   // the program has thread-local storage, which is above its frames
   std::int64_t clock_offset_ns = 0;  // from this host's clock to rank 0's
   TeamWords words;
   Locks locks;
   Team team;  // over the ranks
   Pool pool;
-  const std::size_t
-      nested_task_bytes_max;  // of a thread's stack, by tasks inside tasks: then they are put off
+  const std::size_t nested_task_bytes_max;  // limit of stack use by nested tasks; further ones are postponed
   UnreleasedSingles unreleased_singles;
   void (*before_region)() = nullptr;    // process.h
   os::ThreadState state_at_start;       // of the thread that runs main
-  InheritedState* inherited = nullptr;  // null: main is as it was
-  std::atomic<std::uint64_t> marks{0};  // of tasks and threads, handed out on this rank so far
+  InheritedState* inherited = nullptr;  // null: main is unchanged
+  std::atomic<std::uint64_t> marks{0};  // of tasks and threads, allocated on this rank so far
 
  private:
   [[noreturn]] static void refuse_outside(const char* construct);
   friend void start(runtime::Runtime&, bool, std::int64_t);
   friend void leave_job(void (*)()) noexcept;
 
-  // The process's one job. Writable and global for the same reason as the thread state: the OpenMP interfaces
-  // carry no handle. Written once, before there are threads, and never freed, since threads may wait in it
-  // until the very end.
+  // The process's one job. Writable and global, like the thread state, because the OpenMP interfaces carry no
+  // handle. Written once, before there are threads, and never freed, since threads may wait in it until the
+  // very end.
   static Job* current_;
   static void (*refusal_)();
 };
 
 // Ends the job as a failure of the program: one line that names the cause and the remedy.
 [[noreturn]] void end_job(runtime::Runtime& runtime, std::string_view reason);
-// The same because the program asked for something that is not there: one line naming it.
+// The same because the program asked for an unsupported feature: one line that names it.
 [[noreturn]] void unsupported(const char* construct, const char* remedy);
 
 }  // namespace musubi::omp

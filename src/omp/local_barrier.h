@@ -1,4 +1,4 @@
-// Where the members of a team on one rank meet. All waiting is on words of the process.
+// The barrier of a team's members on one rank. Waits only on words of the process.
 #pragma once
 
 #include <atomic>
@@ -8,10 +8,10 @@
 
 namespace musubi::omp {
 
-// The rank's members of a team meet; the last one does something on behalf of all.
+// The rank's members of a team meet; the last one to arrive calls `last` for all.
 class LocalBarrier {
  public:
-  // A thread that waits calls `work` before it sleeps; while that says true, it does not.
+  // A waiting thread calls `work` before it sleeps, and does not sleep as long as the result is true.
   template <class Last, class Work>
   void arrive(runtime::Runtime& runtime, std::uint32_t members, Last last, Work work) {
     const std::uint32_t generation = generation_.load(std::memory_order_acquire);
@@ -27,8 +27,8 @@ class LocalBarrier {
     }
   }
 
-  // The same where the others may have gone: a thread that waits does so in a loop of `pause`, until that
-  // says false. Result: whether all came.
+  // The same if members may have left: a waiting thread loops over `pause` until the result is false. Result:
+  // whether all arrived.
   template <class Last, class Pause>
   bool arrive_or_leave(std::uint32_t members, Last last, Pause pause) {
     const std::uint32_t generation = generation_.load(std::memory_order_acquire);
@@ -43,7 +43,7 @@ class LocalBarrier {
     }
     return true;
   }
-  // While no thread is in it: forgets those who left.
+  // Forgets members that have left. No thread may be inside.
   void reset() { arrived_.store(0, std::memory_order_relaxed); }
 
  private:

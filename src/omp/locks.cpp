@@ -51,15 +51,16 @@ LockId Locks::at_all_ranks(const void* variable, LockUnit unit, std::uint64_t ow
   const std::uint64_t piece = unit_number / Synchronization::locks_of_piece;
   const std::uint64_t place =
       place_of(piece | std::uint64_t{static_cast<std::uint8_t>(unit)} << 40 | owner << 48);
-  // One to one. Locks at regular distances get numbers without a common divisor, so all ranks are homes.
+  // A one-to-one mapping: locks at regular distances get numbers without a common divisor, so that all ranks
+  // become homes.
   std::uint64_t index = unit_number % Synchronization::locks_of_piece;
   for (const unsigned bits : {1, 2, 4}) index ^= index >> bits;
   const std::uint64_t number = place * Synchronization::locks_of_piece + index;
   return LockId{lock_ids::first_at_address + static_cast<std::uint32_t>(number)};
 }
 
-// The place of a piece of memory in the table of all ranks, into which its number, not 0, was put by the rank
-// that came first.
+// The place of a piece of memory in the table of all ranks. The first rank to use the piece has written its
+// number, not 0, there.
 std::uint64_t Locks::place_of(std::uint64_t piece) {
   std::uint64_t place = (piece * 0x9e3779b97f4a7c15u >> 32) % pieces;
   for (std::uint64_t probes = 0; probes < pieces; ++probes) {

@@ -14,7 +14,7 @@ std::size_t place_of(std::uint32_t number) {
   return number % words::open_single_count;
 }
 
-// Whether a later number stands in the word, or this one. Numbers wrap around.
+// Whether the word holds this number or a later one. Numbers wrap around.
 bool has_reached(std::uint64_t word, std::uint32_t number) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(word) - number) >= 0;
 }
@@ -23,7 +23,7 @@ bool has_ended(std::uint32_t number) {
   return has_reached(Job::current()->words.load(Rank{0}, words::ended_singles + place_of(number)), number);
 }
 
-// What the single wrote has been released.
+// REQUIRES: the single's writes have been released.
 void announce(std::uint32_t number) {
   Job::current()->words.store(Rank{0}, words::ended_singles + place_of(number), number);
 }
@@ -34,7 +34,7 @@ void release_and_announce(ImplicitTask& task) {
   announce(task.own_single);
 }
 
-// A waiting thread says so: only then a release is worth its price.
+// Waiting threads register: only then a release is worth its cost.
 bool somebody_waits(std::uint32_t number) {
   return Job::current()->words.load(Rank{0}, words::awaited_singles + place_of(number)) == number;
 }
@@ -66,7 +66,7 @@ void note_single(ImplicitTask& task, std::uint32_t number, bool runs_it) {
     return;
   }
   const bool none = task.first_awaited == task.last_awaited;
-  // A word tells of one number at a time; older ones have long ended.
+  // A word holds one number at a time; older singles have long ended.
   if (none || number - task.first_awaited > words::open_single_count) task.first_awaited = number - 1;
   task.last_awaited = number;
 }

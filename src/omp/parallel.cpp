@@ -50,7 +50,7 @@ void leave(ImplicitTask& task) {
   runtime::note_team(task.outer->number, task.outer->size > 1 ? task.outer->size : 0);
 }
 
-// A thread that leaves a cancelled region may have open groups: down to the region's own one, if any.
+// Ends the open groups of a thread that leaves a cancelled region, down to the region's own group, if any.
 void leave_groups(ImplicitTask& task, const TaskGroup* own) {
   while (task.group != own) group_end();
 }
@@ -66,7 +66,7 @@ std::uint32_t team_size(std::uint32_t threads, const ImplicitTask& member, const
   return std::min(threads == 0 ? icv.threads : threads, icv.thread_limit);
 }
 
-// Threads that are new in a team as large as this one have it from the calling thread.
+// Threads that are new in a team of this size inherit it from the calling thread.
 const InheritedState* inherited_from_here(Job& job) {
   const os::ThreadState now = os::thread_state();
   const os::ThreadStateParts changed = os::differences(now, job.state_at_start);
@@ -79,8 +79,8 @@ const InheritedState* inherited_from_here(Job& job) {
   return job.inherited;
 }
 
-// The members of this rank begin; the ranks learn of the region if there are others. `task`: of the thread
-// that opens it.
+// Starts the members of this rank, and announces the region to other ranks. `task`: of the thread that opens
+// it.
 [[gnu::always_inline]] inline void open_team(Job& job, const Region& region, ImplicitTask& task) {
   Team& team = job.team;
   team.open(region);
@@ -91,7 +91,7 @@ const InheritedState* inherited_from_here(Job& job) {
     const StoreBound stores = synchronization.stores_of(reinterpret_cast<std::uintptr_t>(region.function),
                                                         region.data, __builtin_frame_address(0));
     runtime::BarrierPayload payload = encode_fork(region, stores, job.environment.initial, task.details);
-    if (has_details(payload)) note_stack(__builtin_frame_address(0));  // `task` may lie in the caller's frame
+    if (has_details(payload)) note_stack(__builtin_frame_address(0));  // `task` may be in the caller's frame
     synchronization.barrier(payload);
     synchronization.begin_region(stores);
   }

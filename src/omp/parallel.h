@@ -1,4 +1,4 @@
-// Parallel regions: who opens one, what each member does in it, and how its ranks part.
+// Parallel regions: opening, the members' parts, and the join of the ranks.
 //
 // One thread, the one that runs main on rank 0, opens teams over the ranks. Regions inside a region, regions
 // opened by threads that the program made itself, and teams of one run in the calling thread alone.
@@ -36,12 +36,12 @@ void end_parallel();
 // A rank other than 0 serves the region that `fork` announced, up to and including its join. First thread of
 // the rank.
 void serve_region(Job& job, const runtime::BarrierPayload& fork);
-// One member's part of the region that is open; `index` counts the members of this rank. What the threads of
-// the pool do.
+// One member's part of the open region; `index` counts the members of this rank. Called by the threads of the
+// pool.
 void run_member(std::uint32_t index);
 
-// An initial task in the place of the calling thread's (a team of a league, a target region), as long as this
-// object lives: outside all regions, with the control variables of the task around it.
+// Replaces the calling thread's task by an initial task (a team of a league, a target region) during its
+// lifetime: outside all regions, with the control variables of the task around it.
 class InitialTaskScope {
  public:
   InitialTaskScope();

@@ -1,4 +1,4 @@
-// Where the threads of a team live.
+// The distribution of a team's threads over the ranks.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,10 @@ class ThreadsOfRanks {
   std::uint32_t before(std::uint32_t rank) const { return first_[rank]; }
 
  private:
-  std::vector<std::uint32_t> first_;  // by rank, and of all
+  std::vector<std::uint32_t> first_;  // by rank, then the total
 };
 
-// Threads in rank-major order; a team larger than the job's threads is spread in proportion to them.
+// Threads in rank-major order; a team larger than the job's threads is distributed in proportion to them.
 class Placement {
  public:
   // `job` outlives this.

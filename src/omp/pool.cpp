@@ -31,8 +31,8 @@ void Pool::create_worker() {
   worker->stack = runtime_.threads().take_stack();
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  // The C library puts the thread's TLS on the stack it is given: that is what makes threadprivate data
-  // reachable by its address from other ranks (copyin).
+  // The C library puts the thread's TLS on the stack that it is given: this makes threadprivate data
+  // reachable by address from other ranks (copyin).
   pthread_attr_setstack(&attributes, worker->stack.low,
                         static_cast<std::size_t>(worker->stack.high - worker->stack.low));
   pthread_t thread;

@@ -1,5 +1,5 @@
-// The threads of this rank: they sleep until the rank's first thread hands them a region. All waiting is
-// local to the rank, on words of the process.
+// The threads of this rank: they sleep until the rank's first thread gives them a region. Waits only on words
+// of the process.
 #pragma once
 
 #include <array>
@@ -12,17 +12,18 @@ namespace musubi::omp {
 
 class Pool {
  public:
-  // What a thread does for a region; `index` counts the rank's members from 0.
+  // A thread's part of a region; `index` counts the rank's members from 0.
   using Part = void (*)(std::uint32_t index);
 
   Pool(runtime::Runtime& runtime, Part part) : runtime_(runtime), part_(part) {}
 
-  // Makes sure that `members` threads exist, the calling one included. First thread of the rank only, as for
+  // Makes sure that `members` threads exist, including the calling one. First thread of the rank only, as for
   // all calls below.
   void reserve(std::uint32_t members);
-  // Sets members 1 .. members-1 to work. REQUIRES: reserve(members) before; all earlier work is done.
+  // Starts members 1 .. members-1. REQUIRES: reserve(members) before; all earlier work is done.
   void start(std::uint32_t members);
-  // Waits until they are done; calls `work` before it sleeps, and does not while that says true.
+  // Waits until they are done; calls `work` before it sleeps, and does not sleep as long as the result is
+  // true.
   template <class Work>
   void finish(std::uint32_t members, Work work) {
     if (members <= 1) return;
@@ -32,7 +33,7 @@ class Pool {
     }
   }
 
-  // Of one rank.
+  // Per rank.
   static constexpr std::uint32_t threads_max = 4096;
 
  private:
@@ -48,7 +49,7 @@ class Pool {
 
   runtime::Runtime& runtime_;
   Part part_;
-  std::array<Worker*, threads_max> workers_{};  // [1, threads_); [0] stands for the first thread
+  std::array<Worker*, threads_max> workers_{};  // [1, threads_); [0], the first thread, is unused
   std::uint32_t threads_ = 1;
   alignas(64) std::atomic<std::uint32_t> done_{0};
   std::uint32_t expected_ = 0;

@@ -9,7 +9,7 @@
 
 namespace musubi::omp {
 
-// Fresh zero pages, never given back; ends the process when there are none.
+// Fresh zero pages, never freed; ends the process if there are none.
 void* private_pages(std::size_t bytes);
 
 template <class T, class... Arguments>

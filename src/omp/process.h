@@ -5,21 +5,20 @@
 
 namespace musubi::omp {
 
-// Reads the OMP_ variables and prepares the process. Once, before anything else; `runtime` outlives
-// everything. `stacks_hold_storage`: other threads may know of what lies above a thread's first frame, that
-// is of its thread-local variables. `clock_offset_ns`: what to add to this host's clock so that it agrees
-// with rank 0's.
+// Reads the OMP_ variables and prepares the process. Called once, first; `runtime` outlives everything.
+// `stacks_hold_storage`: other threads may know addresses above a thread's first frame, that is in its
+// thread-local variables. `clock_offset_ns`: added to this host's clock it gives rank 0's.
 void start(runtime::Runtime& runtime, bool stacks_hold_storage, std::int64_t clock_offset_ns = 0);
 
-// `tell` is called by the thread that runs main before each region of all ranks. Before there are regions.
+// The thread that runs main calls `tell` before each region of all ranks. Set before the first region.
 void set_before_region(void (*tell)()) noexcept;
 
 // In a child made by fork, which has no team: the first construct that needs one calls `refuse`, which does
 // not return.
 void leave_job(void (*refuse)()) noexcept;
 
-// The calling thread runs main (rank 0), or stands for the rank (others); its stack lies in the shared range.
-// `first_frame`: as adopt_stack's. REQUIRES: start() before; the thread is attached to the runtime.
+// The calling thread runs main (rank 0), or represents the rank (other ranks); its stack is in the shared
+// range. `first_frame`: as adopt_stack's. REQUIRES: start() before; the thread is attached to the runtime.
 void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_frame);
 
 // Ranks other than 0: takes part in regions until rank 0 ends the job. Result: the program's status. The
@@ -33,9 +32,9 @@ ExitDecision worker_main();
 // Whether a region of all ranks is open. Any thread.
 bool is_region_open() noexcept;
 
-// Rank 0, at the end of the program: tells the other ranks to leave worker_main. False when a parallel region
-// is active (exit() inside a region): the others cannot be reached that way, and the job must be ended as
-// such.
+// Rank 0, at the end of the program: tells the other ranks to leave worker_main. False if a parallel region
+// is active (exit() inside a region): the other ranks cannot be reached that way, and the caller must end the
+// job itself.
 bool shut_down(int status);
 
 }  // namespace musubi::omp

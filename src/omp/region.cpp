@@ -21,7 +21,7 @@ runtime::BarrierPayload encode_plainly(const Region& region) {
                              (icv.schedule.monotonic ? monotonic_bit : 0) | (icv.dynamic ? dynamic_bit : 0) |
                              (region.grouped ? grouped_bit : 0);
   runtime::BarrierPayload payload{};
-  // Levels beyond 255 exist only in serialised regions around this one; nobody asks the workers for them.
+  // Levels beyond 255 exist only in serialised regions around this one; workers are never asked for them.
   payload[0] = static_cast<std::uint64_t>(BarrierKind::fork) |
                std::uint64_t{std::min(region.level, 255u)} << level_shift |
                std::uint64_t{std::min(icv.max_active_levels, 255u)} << levels_max_shift |

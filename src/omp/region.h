@@ -1,4 +1,4 @@
-// An active parallel region as it travels to the ranks.
+// An active parallel region, in the form that is sent to the ranks.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace musubi::omp {
 
 using Function = void (*)(void*);
 
-// What threads that are new in a region have from the one that opens it. In shared memory.
+// The attributes that new threads of a region inherit from the thread that opens it. In shared memory.
 struct InheritedState {
   os::ThreadState state;
-  os::ThreadStateParts parts = 0;  // that were ever others than at the start
+  os::ThreadStateParts parts = 0;  // ever different from those at the start
 };
 
-// What the announcement of a region has no room for. Lies where all ranks can read it.
+// Data that do not fit into the announcement of a region. In memory that all ranks can read.
 struct RegionDetails {
   const LoopSpecification* loop = nullptr;
   Icv icv;
@@ -28,20 +28,20 @@ struct RegionDetails {
   const InheritedState* inherited = nullptr;  // null: new threads are as the rank's were at the start
 };
 
-// What every member needs to know. Plain data.
+// Data for every member. Plain data.
 struct Region {
   Function function = nullptr;
   void* data = nullptr;
   std::uint32_t size = 1;
   std::uint32_t level = 1;  // of the region; its active level is 1, since nested regions are serialised
   Icv icv;
-  std::uint32_t loops = 0;  // numbers of the constructs met by the job so far
+  std::uint32_t loops = 0;  // constructs that the job has met so far
   std::uint32_t singles = 0;
   os::FloatingPointModes modes;  // of the thread that opens it; new threads begin with them
   bool grouped = false;          // the tasks of each member are a group: the region has reductions over tasks
-  // The loop that a combined construct starts; lies on the master's stack, which is shared.
+  // The loop that a combined construct starts; on the master's stack, which is shared.
   const LoopSpecification* loop = nullptr;
-  // What is known of the stores of its code: no store is narrower, but for those that the details tell of.
+  // Bound of its code's stores: no store is narrower, except those that the details list.
   std::uint32_t store_bytes = 1;
   const InheritedState* inherited = nullptr;
   const RegionDetails* details = nullptr;
@@ -54,13 +54,13 @@ struct Region {
   }
 };
 
-// Each barrier of the runtime says what it was, so that ranks without members take part in all of them, and
-// threads that disagree about what they meet are noticed.
+// Each barrier of the runtime carries its kind, so that ranks without members take part in all of them, and
+// threads at different barriers are detected.
 enum class BarrierKind : std::uint8_t { fork = 1, inside_region, join, exit };
 
-// `initial`: what the environment says, the same on every rank. Where the control variables differ from it in
-// what the payload does not hold, or there is more to say of the stores, they go to `details`, and the
-// payload tells where that is.
+// `initial`: the values of the environment, the same on every rank. Control variables that differ from it and
+// do not fit into the payload, and further data on the stores, go to `details`; the payload then has their
+// address.
 runtime::BarrierPayload encode_fork(const Region& region, const StoreBound& stores, const Icv& initial,
                                     RegionDetails& details);
 Region decode_fork(const runtime::BarrierPayload& payload, const Icv& initial);

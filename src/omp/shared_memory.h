@@ -1,5 +1,5 @@
-// Memory that every rank can reach, for constructs that hand memory from one thread to others (task
-// reductions, omp_alloc). Where it comes from is the business of whoever owns the heap.
+// Memory that every rank can reach, for constructs that pass memory from one thread to others (task
+// reductions, omp_alloc). The owner of the heap supplies the allocator.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,18 @@
 namespace musubi::omp {
 
 struct SharedAllocator {
-  void* (*allocate)(std::size_t alignment,
-                    std::size_t bytes);  // null when there is none; alignment a power of two
+  // Null if out of memory; `alignment` is a power of two.
+  void* (*allocate)(std::size_t alignment, std::size_t bytes);
   void (*free)(void* address);
 };
 
-// By the owner of the shared heap, before regions run. Without it the C library's allocator serves, which is
-// right where that one is the shared heap, or when there is one rank.
+// Called by the owner of the shared heap, before regions run. The default is the C library's allocator, which
+// is right if it is the shared heap, or if there is one rank.
 void set_shared_allocator(const SharedAllocator& allocator);
 
-// Ends the job when there is no memory.
+// Ends the job if there is no memory.
 void* allocate_shared_zeroed(std::size_t alignment, std::size_t bytes);
-// Null when there is none.
+// Null if there is no memory.
 void* allocate_shared(std::size_t alignment, std::size_t bytes);
 void free_shared(void* address);
 

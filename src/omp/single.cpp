@@ -1,4 +1,4 @@
-// What one thread does for its team: single, copyprivate, and the memory of a construct.
+// Work of one thread for its team: single, copyprivate, and the memory of a construct.
 #include "omp/open_singles.h"
 #include "omp/shared_memory.h"
 #include "omp/team.h"
@@ -8,7 +8,7 @@ namespace musubi::omp {
 namespace {
 
 void* own_construct_memory(ImplicitTask& task, std::size_t bytes) {
-  constexpr std::size_t header = 64;  // keeps what follows aligned
+  constexpr std::size_t header = 64;  // keeps the memory after it aligned
   auto* block = static_cast<ConstructMemory*>(allocate_shared_zeroed(header, header + bytes));
   block->next = task.memory;
   task.memory = block;
@@ -42,7 +42,7 @@ void* construct_memory(ImplicitTask& task, std::size_t bytes) {
   const bool sender = single_begin(task);
   void* memory = sender ? own_construct_memory(task, bytes) : nullptr;
   memory = broadcast(task, sender, memory);
-  // What the threads of a cancelled region compute in it is of no interest to anybody.
+  // The results of a cancelled region's threads are unused: any memory will do.
   return memory != nullptr ? memory : own_construct_memory(task, bytes);
 }
 

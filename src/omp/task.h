@@ -1,5 +1,5 @@
-// A task: what it may change for itself alone, and what it belongs to. A thread's part of a region is one,
-// too (ImplicitTask, in thread.h).
+// A task: the state that it may change for itself alone, and its position. A thread's part of a region is a
+// task, too (ImplicitTask, in thread.h).
 #pragma once
 
 #include <cstdint>
@@ -16,29 +16,29 @@ struct TaskGroup {
   TaskGroup* outer;
   Kind kind;
   bool cancelled = false;
-  // Where the front end keeps the group's reductions, if it has any; of a region's group: the region's data.
+  // The front end's data of the group's reductions, if it has any; for a region's group: the region's data.
   void* reductions = nullptr;
 };
 
-// Tasks that are put off (tasks.cpp), in the order in which they were made.
+// Postponed tasks (tasks.cpp), in the order of their creation.
 struct PutOffTask;
 struct PutOffTasks {
   PutOffTask* first = nullptr;
-  PutOffTask* last = nullptr;  // unless there is none
+  PutOffTask* last = nullptr;  // valid unless the list is empty
 };
 
 struct Task {
-  Task* parent = nullptr;      // which the thread ran before; null: none
-  Icv icv;                     // gone with the task
-  TaskGroup* group = nullptr;  // innermost one around the tasks that this one makes
-  std::uint64_t mark = 0;      // names the task to nestable locks, once one asked (locks.h)
+  Task* parent = nullptr;      // the thread's previous task; null: none
+  Icv icv;                     // ends with the task
+  TaskGroup* group = nullptr;  // innermost group around the tasks that this task makes
+  std::uint64_t mark = 0;      // identifies the task to nestable locks, once one asked (locks.h)
   bool final = false;
-  // Of the outermost explicit task that the thread runs, inside its innermost region; 0: none.
+  // Frame of the outermost explicit task that the thread runs in its innermost region; 0: none.
   std::uintptr_t first_frame = 0;
-  PutOffTasks put_off;  // that this task has made, or that tasks which it ran have left to it
+  PutOffTasks put_off;  // made by this task, or left to it by tasks that it ran
 };
 
-// What `omp task` makes, while a thread runs it, on that thread's stack.
+// A task of `omp task` while a thread runs it, on that thread's stack.
 struct ExplicitTask : Task {
   Function function = nullptr;
   void* data = nullptr;

@@ -14,7 +14,7 @@
 
 namespace musubi::omp {
 
-// Lies in shared memory, as what a task owns lies on a shared stack otherwise; its data follow.
+// In shared memory, as a task's data otherwise are on a shared stack; its data follow.
 struct PutOffTask {
   PutOffTask* next;
   Function function;
@@ -43,7 +43,8 @@ PutOffTask* take_first(PutOffTasks& tasks) {
   return first;
 }
 
-// Before all others: a task's tasks run before its siblings, so that few are put off at a time.
+// Moves `given` before all other tasks: a task's tasks run before its siblings, so that few are postponed at
+// a time.
 void give_first(PutOffTasks& tasks, PutOffTasks& given) {
   if (given.first == nullptr) return;
   given.last->next = tasks.first;
@@ -54,10 +55,10 @@ void give_first(PutOffTasks& tasks, PutOffTasks& given) {
 
 void run_put_off_tasks_of(Task& task);
 
-// The calling thread runs an explicit task as long as this lives.
+// The calling thread runs an explicit task during the lifetime of this.
 class Running {
  public:
-  // `leaves`: tasks that it has put off at its end go to the task around it.
+  // `leaves`: the tasks that are still postponed at its end go to the task around it.
   Running(const ExplicitTask& task, bool leaves)
       : thread_(this_thread()),
         task_(task),
@@ -98,7 +99,7 @@ ExplicitTask made_by(const TaskRequest& request, void* data, Task& parent, const
           data};
 }
 
-// An undeferred task inside another leaves what it puts off to that one, which goes on with it on its own
+// An undeferred task inside another task leaves its postponed tasks to that task, which runs them on its own
 // frame.
 bool leaves_tasks(const TaskRequest& request, const Task& parent) {
   return !request.deferred && parent.first_frame != 0;
@@ -117,12 +118,12 @@ bool leaves_tasks(const TaskRequest& request, const Task& parent) {
   }
 }
 
-// Whether a new task of `parent` has to wait. While others of `parent` do, it does: order is kept so.
+// Whether a new task of `parent` must wait. It must while other tasks of `parent` wait, to keep the order.
 bool is_put_off(const TaskRequest& request, const Task& parent, const void* frame) {
   if (!request.deferred || parent.final) return false;
   if (parent.put_off.first != nullptr) return true;
   const Job* const job = Job::current();
-  // The program may have switched to a stack elsewhere: then this is far, too.
+  // The program may have switched to another stack, which then counts as far.
   return job != nullptr && parent.first_frame != 0 &&
          parent.first_frame - reinterpret_cast<std::uintptr_t>(frame) > job->nested_task_bytes_max;
 }
@@ -135,7 +136,7 @@ void copy_data(const TaskRequest& request, void* to) {
   }
 }
 
-// Result: the copy of the task's data; null: there is no memory for it, and it has to run at once.
+// Result: the copy of the task's data; null: no memory, the task must run at once.
 void* put_off(const TaskRequest& request, Task& parent) {
   note_stack(__builtin_frame_address(0));
   const std::size_t alignment = std::max(request.alignment, alignof(PutOffTask));

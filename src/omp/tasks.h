@@ -1,11 +1,10 @@
-// Explicit tasks. A task runs at once in the thread that meets it: every order that dependences, priorities
-// and taskwait could ask for is then kept, and there is nothing to wait for.
+// Explicit tasks. A task runs at once in the thread that encounters it: this keeps every order that
+// dependences, priorities and taskwait could require, without any wait.
 //
-// Tasks that make tasks would so fill the stack. Where they have much of it in use, a new task is put off:
-// the task that made it keeps it with a copy of its data, and with it all that it makes from then on, in
-// order. They run at its next taskwait, taskyield or end of a group; what is left at its end goes to the task
-// that ran it. A task that was not put off itself leaves nothing: all that was put off inside is over when it
-// is.
+// Tasks that make tasks could thus exhaust the stack. When they use much of it, a new task is postponed: the
+// task that made it keeps it with a copy of its data, and all later tasks that it makes, in order. They run
+// at its next taskwait, taskyield or end of a group; tasks left at its end go to the task that ran it. A task
+// that was not postponed itself leaves none: all tasks postponed inside it end before it does.
 #pragma once
 
 #include <cstddef>
@@ -20,30 +19,30 @@ namespace musubi::omp {
 struct TaskRequest {
   Function function = nullptr;
   void* data = nullptr;
-  void (*copy)(void* to,
-               void* from) = nullptr;  // firstprivate with constructors; null: the bytes serve as they are
+  // For firstprivate with constructors; null: copy the bytes.
+  void (*copy)(void* to, void* from) = nullptr;
   std::size_t bytes = 0;
   std::size_t alignment = 1;
   bool final = false;
-  bool deferred = true;  // may be put off, as far as its own clauses say
+  bool deferred = true;  // may be postponed, as far as its own clauses allow
   bool depends = false;
 };
 
-// Runs a task, or puts it off. Its data environment is its own: what it sets (omp_set_num_threads) is gone
-// afterwards.
+// Runs a task, or postpones it. It has its own data environment: its settings (omp_set_num_threads) end with
+// it.
 void run_task(const TaskRequest& request);
 
-// Runs what the calling task has put off, to the end.
+// Runs the calling task's postponed tasks to the end.
 void run_put_off_tasks();
 
-// A loop cut into tasks.
+// A loop divided into tasks.
 struct TaskLoopRequest {
   TaskRequest task;
-  // Tells a task's own data which part of the loop it has: values of the loop variable, the second exclusive.
+  // Stores the task's part of the loop in its own data: values of the loop variable, the second exclusive.
   void (*set_bounds)(void* data, std::uint64_t first, std::uint64_t end) = nullptr;
   IterationSpace space;
   bool sized_by_grain = false;  // `number` is a grain size, else a number of tasks; 0: free
-  bool strict = false;          // all tasks but the last have `number` iterations, not about as many
+  bool strict = false;          // all tasks but the last have exactly `number` iterations
   std::uint64_t number = 0;
 };
 void run_task_loop(const TaskLoopRequest& request);

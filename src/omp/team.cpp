@@ -80,7 +80,7 @@ bool Team::meet(Broadcast* broadcast) {
   });
 }
 
-// In a region that was cancelled, rank 0 meets all ranks once more before, so that none waits in a barrier
+// In a cancelled region, rank 0 meets all ranks once more before the join, so that none waits in a barrier
 // inside.
 void Team::join() {
   MUSUBI_CHECK(is_open());
@@ -122,7 +122,7 @@ void Team::cancel() {
   cancelled_.store(true, std::memory_order_relaxed);
 }
 
-// The first thread of a rank asks for the rank, and the first rank to ask has it.
+// The first thread of a rank asks for the rank, and the first rank to ask gets it.
 bool Team::claim_single(std::uint32_t number) {
   MUSUBI_CHECK(is_open());
   std::uint32_t seen = last_single_.load(std::memory_order_relaxed);
@@ -153,7 +153,9 @@ bool work_while(runtime::Wait wait) noexcept {
 bool barrier(Broadcast* broadcast) {
   ImplicitTask& task = implicit_task();
   task.loops_since_barrier = 0;
-  if (cancellation_enabled()) ++task.barriers;  // it lies on a stack: what changes there is released
+  if (cancellation_enabled())
+    ++task.barriers;  // only if necessary: it is on a stack, and each change there
+                      // is released
   if (task.team == nullptr) return true;
   end_own_single(task);
   task.first_awaited = task.last_awaited;

@@ -1,5 +1,5 @@
-// A team of more than one thread as one rank sees it: who belongs to it, where its members meet, and what
-// they agree about. A task points to its team; a team of one has none, so that a serialised region needs no
+// A team of more than one thread as one rank sees it: its members, their barrier, and the values that they
+// agree on. A task points to its team; a team of one has no Team, so that a serialised region needs no
 // object.
 #pragma once
 
@@ -19,22 +19,22 @@
 
 namespace musubi::omp {
 
-// What a thread hands to its team with a barrier; one of a rank, used in turn with another.
+// A value that a thread passes to its team at a barrier; two per rank, used alternately.
 struct Broadcast {
-  const std::size_t word;  // where the value lies when its sender is not on rank 0
+  const std::size_t word;  // where the value is stored if its sender is not on rank 0
   std::atomic<std::uintptr_t> value{0};
   std::atomic<bool> sent{false};  // by a thread of this rank
 };
 
 class Team {
  public:
-  // `enclosing`: the team whose member opens this one's regions; null: an initial task does. All outlive the
-  // team, which serves one region after the other. `words`: no other team that is open uses them.
+  // `enclosing`: the team whose member opens this team's regions; null: an initial task opens them. All
+  // outlive the team, which serves one region after the other. `words`: used by no other open team.
   Team(runtime::Runtime& runtime, TeamWords& words, Team* enclosing);
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  // Around a region. First thread of the rank, while no member is at work. REQUIRES: more than one member.
+  // Around a region. First thread of the rank, while no member works. REQUIRES: more than one member.
   void open(const Region& region);
   void close();
   // Any thread.
@@ -43,36 +43,36 @@ class Team {
   // While open.
   const Region& region() const noexcept { return region_; }
   std::uint32_t members_here() const noexcept { return members_here_; }
-  // Of the rank's members those that the team before this one had, too; the others' threads are new, or count
-  // as new: threads of OpenMP end with the last team that needs them.
+  // The rank's members that the previous team had, too; the other members' threads are new, or count as new:
+  // threads of OpenMP end with the last team that needs them.
   std::uint32_t members_kept() const noexcept { return members_kept_; }
   // The number of this rank's first member.
   std::uint32_t first_here() const noexcept { return placement_.first_on(self); }
   const Placement& placement() const noexcept { return placement_; }
 
-  // A barrier inside the region, by every member; blocks until all have come. All members of a rank pass the
-  // same broadcast. Result: whether the team met; false when the region was cancelled, and threads may not
-  // have come.
+  // A barrier inside the region, by every member; blocks until all have arrived. All members of a rank pass
+  // the same broadcast. Result: whether the team met; false if the region was cancelled, and threads may not
+  // have arrived.
   bool meet(Broadcast* broadcast);
-  // The end of the region: the ranks meet. First thread of the rank, when its members are done; blocks.
+  // The end of the region: the ranks meet. First thread of the rank, after its members are done; blocks.
   void join();
   // The same for a rank without members: takes part in all barriers of the ranks up to the join.
   void attend();
 
-  // Any member. Costs a look at a word of rank 0 as long as the region is not cancelled.
+  // Any member. Reads a word of rank 0 as long as the region is not cancelled.
   bool is_cancelled();
   void cancel();
 
   // First come, first served: true in one thread of the team per number. Every member asks for every number,
   // in ascending order.
   bool claim_single(std::uint32_t number);
-  // The newest single that was claimed. While no member is at work.
+  // The newest claimed single. While no member works.
   std::uint32_t newest_single();
 
   // The broadcast of that number; every member counts its own.
   Broadcast& broadcast_of(std::uint32_t number) noexcept { return broadcasts_[number % broadcasts_.size()]; }
 
-  // What members do while they wait, or null: nothing. Set while the team is closed.
+  // Work for waiting members, or null: none. Set while the team is closed.
   IdleWork* idle_work = nullptr;
   bool work_while(runtime::Wait wait) noexcept { return idle_work != nullptr && idle_work->run_piece(wait); }
 
@@ -95,15 +95,15 @@ class Team {
   std::atomic<bool> open_{false};
   std::atomic<bool> cancelled_{false};         // as far as this rank knows
   std::atomic<std::uint32_t> last_single_{0};  // number of the last single that this rank asked for
-  // Two in turn: the next but one is sent only behind the next barrier, and by then every thread has this
-  // one.
+  // Two, used alternately: the next but one is sent only after the next barrier, and by then every thread has
+  // read this one.
   std::array<Broadcast, 2> broadcasts_{{{words::broadcasts}, {words::broadcasts + 1}}};
   LocalBarrier barrier_;
 };
 
-// #pragma omp barrier by the calling thread: with release and acquire of shared memory. The value that a
-// thread sent by `broadcast`, if any, is everybody's afterwards; all threads of a rank pass the same one.
-// Result: whether the team met; false when the region was cancelled, and threads may not have come.
+// #pragma omp barrier by the calling thread: with release and acquire of shared memory. If a thread sent a
+// value by `broadcast`, all threads have it afterwards; all threads of a rank pass the same broadcast.
+// Result: whether the team met; false if the region was cancelled, and threads may not have arrived.
 bool barrier(Broadcast* broadcast = nullptr);
 
 }  // namespace musubi::omp

@@ -1,5 +1,5 @@
-// The team words of the runtime as the OpenMP layer uses them: which word means what, and one way to reach
-// them. A job of one rank has no other rank to agree with, so its words are plain atomics of the process.
+// The team words of the runtime as the OpenMP layer uses them: their meaning, and one way to access them. A
+// job of one rank has no other rank to agree with, so its words are plain atomics of the process.
 #pragma once
 
 #include <array>
@@ -12,12 +12,12 @@
 
 namespace musubi::omp {
 
-// Indices. The words of one loop slot lie together at the slot's owner, rank `slot mod ranks`.
+// Indices. The words of one loop slot are together at the slot's owner, rank `slot mod ranks`.
 namespace words {
-inline constexpr std::size_t claimed_single = 0;  // rank 0: number of the last `single` that was claimed
-inline constexpr std::size_t broadcasts = 1;     // rank 0: two words, what another rank's thread hands to all
-inline constexpr std::size_t ended_singles = 4;  // rank 0: by number: the newest single that has ended
-inline constexpr std::size_t awaited_singles = 20;  // rank 0: the newest one that somebody waits for
+inline constexpr std::size_t claimed_single = 0;    // rank 0: number of the last `single` that was claimed
+inline constexpr std::size_t broadcasts = 1;        // rank 0: two words, values sent by other ranks' threads
+inline constexpr std::size_t ended_singles = 4;     // rank 0: by number: the newest single that has ended
+inline constexpr std::size_t awaited_singles = 20;  // rank 0: the newest single that a thread waits for
 inline constexpr std::size_t open_single_count = 16;
 inline constexpr std::size_t cancelled_region = 36;  // rank 0: not 0 once the region was cancelled
 inline constexpr std::size_t cancelled_loop = 37;    // rank 0: 1 + barriers of the region before that loop
@@ -34,7 +34,8 @@ static_assert(loop_slots + loop_slot_count * loop_slot_words <= doacross);
 static_assert(end <= runtime::Words::count);
 }  // namespace words
 
-// By which ranks release and acquire what goes with a team word (runtime/api/synchronization.h).
+// The channel on which ranks release and acquire the data that belong to a team word
+// (runtime/api/synchronization.h).
 constexpr std::uint64_t channel_of(std::size_t index) {
   return index;
 }
@@ -50,7 +51,7 @@ class TeamWords {
     return Rank{static_cast<std::uint32_t>(number % ranks_)};
   }
 
-  // Whether no operation takes a trip over a network. The same at every rank.
+  // Whether no operation needs a network round trip. The same at every rank.
   bool all_within_reach() const noexcept { return local_ != nullptr || runtime_.words().all_within_reach(); }
 
   std::uint64_t load(Rank owner, std::size_t index) {
@@ -67,7 +68,7 @@ class TeamWords {
     return local_ != nullptr ? (*local_)[index].fetch_add(amount)
                              : runtime_.words().fetch_add(owner, index, amount);
   }
-  // Result: the old value; the word was changed when that is `expected`.
+  // Result: the old value; the word was changed if that is `expected`.
   std::uint64_t compare_swap(Rank owner, std::size_t index, std::uint64_t expected, std::uint64_t desired) {
     if (local_ == nullptr) return runtime_.words().compare_swap(owner, index, expected, desired);
     (*local_)[index].compare_exchange_strong(expected, desired);

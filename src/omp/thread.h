@@ -1,5 +1,4 @@
-// What OpenMP knows about the calling thread: the task that it runs, its part of a region, and what encloses
-// them.
+// OpenMP's state of the calling thread: its task, its part of a region, and the tasks around them.
 #pragma once
 
 #include <cstddef>
@@ -24,17 +23,18 @@ struct Loop {
   bool has_turn = false;  // ordered: this thread's chunk is the current one
   bool doacross = false;
   bool by_addition = false;      // dynamic: chunks are handed out by a plain addition
-  std::uint64_t chunk_size = 1;  // dynamic and guided: as asked for, within the loop
-  Chunk chunk;                   // positions held now; empty: none
+  std::uint64_t chunk_size = 1;  // dynamic and guided: as requested, within the loop
+  Chunk chunk;                   // current positions; empty: none
   Chunk batch;                   // dynamic, far: positions that this thread has taken for its next chunks
   ChunkPace pace;                // of its batches
-  std::uint64_t next_share = 0;  // static: how many chunks this thread has had
-  std::uint32_t nest = 1;        // doacross: how deep the nest is
+  std::uint64_t next_share = 0;  // static: number of chunks that this thread has had
+  std::uint32_t nest = 1;        // doacross: depth of the nest
 };
 
 class Team;
 
-// Memory that a work-sharing construct handed to the team; freed at the end of the region by whoever made it.
+// Memory that a work-sharing construct gave to the team; the thread that made it frees it at the end of the
+// region.
 struct ConstructMemory {
   ConstructMemory* next;
 };
@@ -47,8 +47,7 @@ struct ImplicitTask : Task {
   std::uint32_t number = 0;  // of this thread in it
   std::uint32_t level = 0;
   std::uint32_t active_level = 0;
-  // Numbers of the constructs met: the same in all threads of the team when they meet them (they wrap
-  // around).
+  // Counts of the constructs met: the same in all threads of the team when they meet them (they wrap around).
   std::uint32_t loops = 0;
   std::uint32_t singles = 0;
   std::uint32_t broadcasts = 0;
@@ -59,29 +58,29 @@ struct ImplicitTask : Task {
   std::uint32_t first_awaited = 0;
   std::uint32_t last_awaited = 0;
   std::uint32_t loops_since_barrier = 0;
-  std::uint32_t barriers = 0;  // of the region, if anything can be cancelled
-  bool cancelled = false;      // a team of one; a larger one has a word for it
-  RegionDetails details;       // of the region, when its announcement has no room for them
+  std::uint32_t barriers = 0;  // of the region, if cancellation is enabled
+  bool cancelled = false;      // for a team of one; a larger one has a word for it
+  RegionDetails details;       // of the region, if they do not fit into its announcement
   Loop loop;
   ConstructMemory* memory = nullptr;
 };
 
 struct Thread {
-  Task* task = nullptr;  // that it runs: `implicit`, or an explicit one inside it
+  Task* task = nullptr;  // its current task: `implicit`, or an explicit one inside it
   ImplicitTask* implicit = nullptr;
-  bool forks = false;    // the thread that runs main: the one that opens teams over the ranks
+  bool forks = false;    // the thread that runs main: it opens teams over the ranks
   ImplicitTask initial;  // task of a thread outside all regions
   bool initialised = false;
   std::uint64_t mark = 0;  // as an owner of locks; 0: none yet
   os::YieldMeter yields;
-  // doacross: the extents of the inner loops of the nest that the thread is in; private to the process.
+  // doacross: the extents of the inner loops of the thread's nest; private to the process.
   std::uint64_t* inner_extents = nullptr;
   std::size_t inner_extents_max = 0;
   std::size_t displayed_affinity = 0;  // hash of the text, 0: none yet
 };
 
-// Thread-local because OpenMP's questions ("which thread am I?") carry no handle, and threads that the
-// program made itself must get an answer, too.
+// Thread-local because OpenMP's queries ("which thread am I?") carry no handle, and threads that the program
+// made itself must get an answer, too.
 extern thread_local constinit Thread thread_state;
 
 inline Thread& this_thread() noexcept {
@@ -91,7 +90,7 @@ inline Thread& this_thread() noexcept {
 // Fills in the initial task.
 void initialise_thread(Thread& thread);
 
-// Whose control variables, group and mark count now.
+// The task whose control variables, group and mark are in effect.
 inline Task& current_task() {
   Thread& thread = this_thread();
   if (__builtin_expect(thread.task == nullptr, 0)) initialise_thread(thread);
@@ -104,7 +103,7 @@ inline ImplicitTask& implicit_task() {
   return *thread.implicit;
 }
 
-// Makes a stack of the shared range known as the calling thread's. `first_frame`: the frame of the function
+// Registers a stack of the shared range as the calling thread's. `first_frame`: the frame of the function
 // that the thread began with.
 void adopt_stack(const runtime::ThreadStack& stack, const void* first_frame);
 

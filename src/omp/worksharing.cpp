@@ -21,7 +21,7 @@ class Slot {
         owner_(team_words.owner_of(instance % ring)),
         base_(words::loop_slots + instance % ring * words::loop_slot_words) {}
 
-  // For what the chunks of an ordered loop pass on with their turn.
+  // For the data that chunks of an ordered loop pass on with their turn.
   std::uint64_t channel() const { return channel_of(base_ + turn); }
   std::uint64_t load(SlotWord word) { return words_.load(owner_, base_ + word); }
   void store(SlotWord word, std::uint64_t value) { words_.store(owner_, base_ + word, value); }
@@ -31,7 +31,7 @@ class Slot {
   std::uint64_t compare_swap(SlotWord word, std::uint64_t expected, std::uint64_t desired) {
     return words_.compare_swap(owner_, base_ + word, expected, desired);
   }
-  // By the last thread that leaves a loop: the slot is ready for the loop one ring later.
+  // Called by the last thread that leaves a loop: makes the slot ready for the loop one ring later.
   void recycle() {
     clear();
     fetch_add(epoch, 1);
@@ -41,7 +41,7 @@ class Slot {
     store(turn, 0);
     store(leavers, 0);
   }
-  // As before the first loop of the job.
+  // The state before the first loop of the job.
   void start_anew() {
     clear();
     store(epoch, 0);
@@ -62,8 +62,8 @@ Slot slot_of(const ImplicitTask& task) {
 }
 
 // Whether each thread may overshoot the end by one chunk without wrapping around. Then a plain addition hands
-// out the chunks, and the last thread to overshoot knows by its position that it is the last. Batches
-// overshoot by no more than the whole loop.
+// out the chunks, and the last thread to overshoot recognises by its position that it is the last. Batches
+// overshoot by at most the whole loop.
 bool additions_fit(std::uint64_t count, std::uint64_t chunk, std::uint32_t threads) {
   std::uint64_t beyond, highest;
   return !__builtin_mul_overflow(chunk, std::uint64_t{threads} + 1, &beyond) &&
@@ -75,7 +75,7 @@ void leave_slot(const ImplicitTask& task, Slot& slot) {
   if (slot.fetch_add(leavers, 1) + 1 == task.size) slot.recycle();
 }
 
-// The first position that plain additions hand out behind the end.
+// The first position after the end that plain additions hand out.
 std::uint64_t first_beyond(std::uint64_t count, std::uint64_t chunk) {
   return ((count - 1) / chunk + 1) * chunk;
 }
@@ -93,13 +93,14 @@ bool next_by_addition(ImplicitTask& task) {
   return false;
 }
 
-// Chunks that others wait for in order are taken one by one.
+// Chunks that other threads wait for in order are taken one by one.
 bool takes_batches(const ImplicitTask& task) {
   const Loop& loop = task.loop;
   return !loop.specification.ordered && !loop.doacross && !task.team->words.all_within_reach();
 }
 
-// One trip for several chunks. Batches differ, so a position does not tell who is the last to overshoot.
+// One round trip for several chunks. Batches differ in size, so a position does not identify the last thread
+// to overshoot.
 bool take_batch(ImplicitTask& task) {
   Loop& loop = task.loop;
   const std::uint64_t count = loop.specification.space.count, chunk = loop.chunk_size;
@@ -130,7 +131,8 @@ bool next_by_exchange(ImplicitTask& task) {
   const LoopSpecification& specification = loop.specification;
   const std::uint64_t count = specification.space.count, chunk = loop.chunk_size;
   Slot slot = slot_of(task);
-  // Where this thread's last chunk ended, if no other has taken one since; if not, the exchange says so.
+  // The end of this thread's last chunk: right if no other thread has taken one since, otherwise the exchange
+  // fails.
   std::uint64_t first = loop.chunk.last;
   while (first < count) {
     const std::uint64_t remaining = count - first;
@@ -154,7 +156,7 @@ bool next_static(ImplicitTask& task) {
   if (loop.specification.chunk == 0) {
     loop.chunk = share == 0 ? static_share(count, task.size, task.number) : Chunk{};
   } else {
-    // Neither product can wrap around before chunk_number says that the end is reached.
+    // Neither product can wrap around before chunk_number reports the end.
     loop.chunk = chunk_number(count, loop.specification.chunk, share * task.size + task.number);
   }
   if (loop.chunk.first < loop.chunk.last) return true;
@@ -171,7 +173,7 @@ bool next_alone(Loop& loop) {
   return loop.chunk.first < loop.chunk.last;
 }
 
-// A word says how far the loop has been handed out.
+// A word records how far the loop has been handed out.
 bool hands_out_chunks(const Loop& loop) {
   const Schedule schedule = loop.specification.schedule;
   return schedule == Schedule::dynamic || schedule == Schedule::guided;
@@ -202,8 +204,8 @@ void wait_for_turn(ImplicitTask& task) {
   loop.has_turn = true;
 }
 
-// The chunk is over: the next one may enter its ordered regions. A chunk that met no ordered region waits all
-// the same, or the turn would jump over earlier chunks.
+// Ends the chunk: the next chunk may enter its ordered regions. A chunk without an ordered region waits all
+// the same, or the turn would skip earlier chunks.
 void pass_turn(ImplicitTask& task) {
   Loop& loop = task.loop;
   if (!loop.has_turn) wait_for_turn(task);

@@ -1,5 +1,5 @@
-// Work-sharing: loops, sections, single, ordered, copyprivate. Shared state lies in team words; the numbers
-// of the constructs that each thread has met select it, so that threads may run ahead of each other (nowait).
+// Work-sharing: loops, sections, single, ordered, copyprivate. The shared state is in team words, selected by
+// the counts of constructs that each thread has met, so that threads may run ahead of each other (nowait).
 #pragma once
 
 #include <cstddef>
@@ -9,37 +9,37 @@
 
 namespace musubi::omp {
 
-// Enters a loop; every thread of the team does so, with the same specification. Waits politely only if the
-// thread is a whole ring of loops (256) ahead of the slowest one.
+// Enters a loop; every thread of the team does so, with the same specification. Waits only if the thread is a
+// whole ring of loops (256) ahead of the slowest one.
 void loop_begin(ImplicitTask& task, const LoopSpecification& specification);
-// The next chunk of positions for this thread, in `task.loop.chunk`; false: there is none, and the thread
-// must not ask again. Every thread asks until it gets false.
+// The next chunk of positions for this thread, in `task.loop.chunk`; false: none is left, and the thread must
+// not ask again. Every thread asks until it gets false.
 bool loop_next(ImplicitTask& task);
 
-// A thread leaves a loop, cancelled or not: what it did not ask for to the end belongs to nobody.
+// A thread leaves a loop, cancelled or not: positions that it did not ask for are not run.
 void loop_end(ImplicitTask& task);
-// When no thread is in any construct, but the threads may have met different ones: makes all slots free, and
-// `task` the one that says how many constructs the job has met.
+// Called when no thread is in a construct, but the threads may have met different ones: frees all slots, and
+// makes `task` the reference for the job's counts of constructs.
 void renumber_constructs(ImplicitTask& task);
 
 // Around an ordered region inside an iteration of an ordered loop: waits for the earlier chunks.
 void ordered_begin(ImplicitTask& task);
 void ordered_end(ImplicitTask& task);
 
-// True in exactly one thread of the team: the first one to come, on whatever rank.
+// True in exactly one thread of the team: the first one to arrive, on any rank.
 bool single_begin(ImplicitTask& task);
 
-// Everybody's result is the pointer that the thread with `sender` gives; the sender must come from
-// single_begin. A barrier of the team stands inside. The pointer must mean the same in every rank. Null for
-// threads that the sender cannot reach because the region was cancelled.
+// Returns in all threads the pointer of the thread with `sender`, which must be the winner of single_begin.
+// Includes a barrier of the team. The pointer must mean the same in every rank. Null for threads that the
+// sender cannot reach because the region was cancelled.
 void* broadcast(ImplicitTask& task, bool sender, void* pointer);
 
-// Zeroed memory that all threads of the team share, for the rest of the region; every thread calls, with a
+// Zeroed memory that all threads of the team share, for the rest of the region; every thread calls it, with a
 // barrier.
 void* construct_memory(ImplicitTask& task, std::size_t bytes);
 void free_construct_memory(ImplicitTask& task);
 
-// run-sched-var as a loop takes it.
+// Applies run-sched-var to a loop.
 void apply_run_schedule(const ImplicitTask& task, LoopSpecification& specification);
 
 }  // namespace musubi::omp

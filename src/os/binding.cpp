@@ -10,16 +10,16 @@ namespace musubi::os {
 namespace {
 
 struct BoundThread {
-  std::atomic<pid_t> id{0};  // 0: not bound any more
+  std::atomic<pid_t> id{0};  // 0: no longer bound
   pthread_t handle{};
   BoundThread* next = nullptr;
 };
 
-// Questions about masks carry no handle.
+// Global, because a query for a mask names no object of the runtime.
 cpu_set_t mask_of_process, mask_of_rank;
 bool is_bound = false;
 std::atomic<BoundThread*> newest{nullptr};
-// A thread's own entry, which a child made by fork or vfork finds, too.
+// A thread's own entry; a child made by fork or vfork inherits it.
 thread_local constinit BoundThread bound_thread;
 
 void set_mask(const cpu_set_t& mask) noexcept {

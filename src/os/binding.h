@@ -1,5 +1,6 @@
-// Binds the threads of a rank to processors of its own, unseen by the program: what asks for the mask of such
-// a thread, and what such a thread starts, gets the mask that the process was started with.
+// Binds the threads of a rank to processors of its own, invisibly to the program: a query for the mask of a
+// bound thread returns the mask that the process was started with, and the program's processes and threads
+// that such a thread starts get that mask.
 #pragma once
 
 #include <pthread.h>
@@ -12,24 +13,25 @@
 
 namespace musubi::os {
 
-// Binds the calling thread, and with it all that it makes from now on, to those of `processors` that the
-// process may use; without any it does nothing. At most once, before other threads call anything here.
+// Binds the calling thread, and all threads that it creates later, to those of `processors` that the process
+// may use; does nothing if there are none. At most once, before other threads call a function of this header.
 void bind_process(std::span<const std::uint32_t> processors) noexcept;
-// The calling thread, which has its binding from the thread that made it, may be asked about from now on. It
-// lives as long as the process.
+// Registers the calling thread, which inherited its binding, for the queries below. It lives as long as the
+// process.
 void note_bound_thread() noexcept;
 // Gives the calling thread the mask of the process.
 void unbind_thread() noexcept;
 
-// The mask of the process, for a thread whose own is a binding. `thread`: 0 is the calling one. Any thread.
+// The mask of the process, if the thread's own mask is a binding. `thread`: 0 is the calling thread. Any
+// thread.
 std::optional<cpu_set_t> mask_instead_of_binding(pid_t thread) noexcept;
-// The kernel's id of a thread that is bound.
+// The kernel's id of a bound thread.
 std::optional<pid_t> id_of_bound(pthread_t thread) noexcept;
-// The program has set the mask of the thread: that is no binding any more. Any thread.
+// The program has set the thread's mask, which is no binding any more. Any thread.
 void forget_binding(pid_t thread) noexcept;
 
-// As long as it lives, a calling thread that is bound has the mask of the process, for what it starts.
-// Signal-safe, and right in a child made by vfork.
+// During its lifetime the calling thread, if bound, has the mask of the process, for the processes that it
+// starts. Signal-safe, and correct in a child made by vfork.
 class Unbound {
  public:
   Unbound() noexcept;

@@ -1,4 +1,4 @@
-// The note by which linkers tell builds apart.
+// The ELF note that identifies a build.
 #pragma once
 
 #include <elf.h>
@@ -10,9 +10,9 @@
 
 namespace musubi::os {
 
-// The build id in the notes [note, end), as bytes; empty without one. REQUIRES: readable.
+// The build id in the notes [note, end), as bytes; empty if there is none. REQUIRES: readable.
 inline std::string build_id(const char* note, const char* end) {
-  constexpr std::size_t alignment = 4;  // of what stands in a note
+  constexpr std::size_t alignment = 4;  // of the parts of a note
   const auto aligned = [](std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
   while (note + sizeof(ElfW(Nhdr)) <= end) {
     ElfW(Nhdr) header;

@@ -1,4 +1,4 @@
-// The one clock of production code.
+// The only clock of production code.
 #pragma once
 
 #include <time.h>
@@ -7,14 +7,14 @@
 
 namespace musubi::os {
 
-// The time of a clock of the system. Signal-safe.
+// The time of a system clock. Signal-safe.
 inline std::uint64_t clock_ns(clockid_t clock) noexcept {
   timespec now{};
   ::clock_gettime(clock, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// Nanoseconds since some fixed moment, never backwards, the same for all processes of the host. Signal-safe.
+// Monotonic nanoseconds since a fixed moment, the same for all processes of the host. Signal-safe.
 inline std::uint64_t monotonic_ns() noexcept {
   return clock_ns(CLOCK_MONOTONIC);
 }

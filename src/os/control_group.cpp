@@ -25,7 +25,7 @@ std::optional<std::uint64_t> number(const std::string& path) {
   return value >= no_limit ? std::nullopt : std::optional(value);
 }
 
-// The value behind `name` in a file of lines `name value`.
+// The value of `name` in a file of lines `name value`.
 std::uint64_t named(const std::string& path, const std::string& name) {
   std::ifstream file(path);
   std::string word;
@@ -43,7 +43,7 @@ void lower(std::optional<double>& limit, double other) {
   limit = std::min(limit.value_or(other), other);
 }
 
-// What the files of one group are called.
+// The file names of one group version.
 struct MemoryFiles {
   const char* limit;
   const char* usage;
@@ -78,7 +78,7 @@ void take_separate(const std::string& controller, const std::string& group, Cont
   if (controller == "memory") take_memory(group, separate, result);
   if (controller == "pids") lower(result.processes_max, number(group + "/pids.max"));
   if (controller == "cpu") {
-    const auto quota = number(group + "/cpu.cfs_quota_us");  // -1: none
+    const auto quota = number(group + "/cpu.cfs_quota_us");  // -1: no quota
     const auto period = number(group + "/cpu.cfs_period_us");
     if (quota && period && *period > 0) {
       lower(result.processors, static_cast<double>(*quota) / static_cast<double>(*period));
@@ -86,7 +86,7 @@ void take_separate(const std::string& controller, const std::string& group, Cont
   }
 }
 
-// `group` and all groups above it, by their paths.
+// The paths of `group` and of all groups above it.
 std::vector<std::string> upwards(std::string group) {
   std::vector<std::string> paths;
   while (group.size() > 1) {
@@ -109,7 +109,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 ControlGroup read_control_group(const std::string& process, const std::string& mounted) {
   ControlGroup result;
   std::ifstream groups(process + "/cgroup");
-  // A line is `number:controllers:path`; version 2 has no controllers there.
+  // A line is `number:controllers:path`; version 2 leaves the controllers empty.
   for (std::string line; std::getline(groups, line);) {
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;

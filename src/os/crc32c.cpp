@@ -1,6 +1,6 @@
-// The instruction of x86 gives a sum three cycles after the one before it, and begins one each cycle. So long
-// stretches are summed in three parts at once. To put two parts together is to add as many zeros to the first
-// as the second has bytes: a linear map of 32 bits, which lies in tables.
+// The x86 instruction has a latency of three cycles and a throughput of one per cycle, so long stretches are
+// summed as three interleaved parts. Combining two parts appends as many zeros to the first as the second has
+// bytes: a linear map of 32 bits, taken from tables.
 #include "os/crc32c.h"
 
 #include <array>
@@ -9,12 +9,12 @@
 namespace musubi::os {
 namespace {
 
-constexpr std::uint32_t polynomial = 0x82f63b78;  // bits in reverse
+constexpr std::uint32_t polynomial = 0x82f63b78;  // bit-reversed
 constexpr std::size_t word_bytes = 8;
 
 using Table = std::array<std::uint32_t, 256>;
 
-// By how many zero bytes the byte is followed: 0 to 7.
+// Table n: the sum of the byte followed by n zero bytes, n = 0 to 7.
 constexpr std::array<Table, word_bytes> make_tables() {
   std::array<Table, word_bytes> tables{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {

@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), by the processor's instruction where it has one.
+// CRC-32C (Castagnoli), computed by the processor's instruction if it has one.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,8 @@
 
 namespace musubi::os {
 
-// Of the bytes, after others whose sum is `before`; 0: after none. Any thread, signal-safe.
+// The sum of the bytes, continued from `before`, the sum of the preceding bytes (0: none). Any thread,
+// signal-safe.
 std::uint32_t crc32c(std::uint32_t before, const void* bytes, std::size_t count) noexcept;
 
 // The same without that instruction.

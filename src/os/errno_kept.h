@@ -1,4 +1,4 @@
-// errno belongs to the program where the runtime works in its name: inside a signal handler, in an atomic
+// Keeps errno for the program where the runtime works in its name: inside a signal handler, in an atomic
 // operation.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace musubi::os {
 
-// Restores errno when it goes.
+// Restores errno on destruction.
 class ErrnoKept {
  public:
   ErrnoKept() noexcept : value_(errno) {}

@@ -1,5 +1,5 @@
-// What a signal handler can learn from the processor's state at the interrupted instruction. The one place
-// that knows the processor.
+// The state of the interrupted instruction, as a signal handler can read it. The only place that knows the
+// processor's layout of it.
 #pragma once
 
 #include <ucontext.h>
@@ -13,7 +13,7 @@ enum class FaultAccess : std::uint8_t { read, write, execute };
 struct FaultContext {
   std::uintptr_t program_counter;
   std::uintptr_t stack_pointer;
-  FaultAccess access;  // meaningful for faults of memory only
+  FaultAccess access;  // meaningful for memory faults only
 };
 
 // Any thread, also inside a signal handler. `context` is the third argument of an SA_SIGINFO handler.

@@ -17,14 +17,14 @@
 namespace musubi::os {
 namespace {
 
-// The kernel's interface, as far as older headers lack it.
+// Constants of the kernel's interface that older headers lack.
 constexpr int user_mode_only = 1;
 constexpr std::uint64_t signal_feature = std::uint64_t{1} << 7;
 constexpr std::uint64_t minor_shared_feature = std::uint64_t{1} << 10;
 constexpr std::uint64_t write_protect_shared_feature = std::uint64_t{1} << 12;
 constexpr std::uint64_t needed_features =
     signal_feature | minor_shared_feature | write_protect_shared_feature;
-// Pages that the file does not hold yet, and pages that are protected, besides those that are not mapped.
+// Faults on pages that the file does not hold yet and on protected pages, in addition to unmapped ones.
 constexpr std::uint64_t watched_faults =
     std::uint64_t{1} << 0 | std::uint64_t{1} << 1 | std::uint64_t{1} << 2;
 constexpr std::uint64_t map_without_waking = std::uint64_t{1} << 0;
@@ -43,7 +43,7 @@ FileDescriptor open_bare(int flags) noexcept {
   return FileDescriptor(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | flags)));
 }
 
-// Result: the features that the kernel has; 0 when it refuses those wanted.
+// Result: the kernel's features; 0 if it refuses the wanted ones.
 std::uint64_t agree(const FileDescriptor& file, std::uint64_t wanted) noexcept {
   uffdio_api agreement{};
   agreement.api = UFFD_API;
@@ -105,7 +105,7 @@ FaultFileOffer fault_file_offer() noexcept {
 }
 
 Result<FaultFile> FaultFile::open() {
-  // Faults of system calls are not wanted: with SIGBUS they fail in either mode.
+  // Faults of system calls are not needed: in SIGBUS mode they fail in any case.
   FileDescriptor file = open_bare(user_mode_only);
   if (file.number() < 0 && errno == EINVAL) file = open_bare(0);  // before Linux 5.11
   if (file.number() < 0) return refusal(errno);
@@ -137,7 +137,7 @@ FaultFile::Mapped FaultFile::map(void* address, std::size_t bytes, bool writable
     MapRequest request{reinterpret_cast<std::uintptr_t>(address) + done, bytes - done,
                        map_without_waking | (writable ? 0 : map_protected), 0};
     if (::ioctl(file_.number(), map_request, &request) == 0) return {bytes, 0};
-    // EAGAIN: some pages were mapped, then something was the matter, which the next attempt tells.
+    // EAGAIN: some pages were mapped; the next attempt returns the error of the page that was not.
     if (errno != EAGAIN) return {done, errno};
     if (request.mapped > 0) done += static_cast<std::size_t>(request.mapped);
   }

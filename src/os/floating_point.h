@@ -1,22 +1,22 @@
-// How the calling thread computes: rounding, which exceptions trap, subnormal numbers flushed to zero,
-// precision of the x87 unit. Architecture-specific, like touch.h.
+// The calling thread's floating-point modes: rounding, trapped exceptions, flushing of subnormal numbers to
+// zero, precision of the x87 unit. Architecture-specific, like touch.h.
 #pragma once
 
 #include <cstdint>
 
 namespace musubi::os {
 
-// Plain data; each part has floating_point_bits bits, and stands for the processor's own word.
+// Plain data; each part has floating_point_bits bits in the layout of the processor's own word.
 struct FloatingPointModes {
-  std::uint16_t vectors = 0;  // of SSE and AVX
+  std::uint16_t vectors = 0;  // for SSE and AVX
   std::uint16_t x87 = 0;
   bool operator==(const FloatingPointModes&) const = default;
 };
 inline constexpr unsigned floating_point_bits = 10;
 
-// Signal-safe, as the next.
+// Signal-safe, as is the next function.
 FloatingPointModes floating_point_modes() noexcept;
-// Exceptions that were raised before are forgotten.
+// Clears raised exceptions.
 void set_floating_point_modes(FloatingPointModes modes) noexcept;
 
 }  // namespace musubi::os

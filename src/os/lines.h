@@ -1,4 +1,4 @@
-// Lines of the runtime for the user, from places that must not wait.
+// Lines of the runtime for the user, written from places that must not block.
 #pragma once
 
 #include <poll.h>
@@ -10,9 +10,9 @@
 
 namespace musubi::os {
 
-// Writes the line by one system call, so that lines of processes do not mix. Not at all when that would
-// block: a pipe whose reader stands is full. Up to 4096 bytes. Result: whether it was written. Any thread,
-// signal-safe.
+// Writes the line by one system call, so that lines of several processes do not mix. Writes nothing if that
+// would block, for instance on a full pipe whose reader is stopped. Up to 4096 bytes. Result: whether the
+// line was written. Any thread, signal-safe.
 inline bool write_line_at_once(int file, std::string_view line) noexcept {
   pollfd ready{file, POLLOUT, 0};
   if (system_call(SYS_poll, as_argument(&ready), 1, 0) != 1 || (ready.revents & POLLOUT) == 0) return false;

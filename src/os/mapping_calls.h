@@ -1,6 +1,6 @@
-// mmap and its kin as the kernel has them. The runtime exports its own to the program; what is meant for this
-// process alone must not meet them. All as in section 2 of the manual: errno says why it failed. Any thread,
-// also inside a signal handler.
+// mmap and related calls of the kernel. The runtime exports its own versions to the program; mappings of this
+// process alone must not go through those. All as in section 2 of the manual, with errors in errno. Any
+// thread, also inside a signal handler.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@ namespace musubi::os {
 
 void* map_pages(void* wanted, std::size_t bytes, int protection, int flags, int file, off_t offset) noexcept;
 int unmap_pages(void* address, std::size_t bytes) noexcept;
-// `wanted` counts only where `flags` has MREMAP_FIXED.
+// `wanted` is used only if `flags` has MREMAP_FIXED.
 void* move_pages(void* address, std::size_t old_bytes, std::size_t new_bytes, int flags,
                  void* wanted) noexcept;
 int protect_pages(void* address, std::size_t bytes, int protection) noexcept;

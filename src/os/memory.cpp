@@ -31,7 +31,7 @@ int native(Protection protection) noexcept {
   return PROT_NONE;
 }
 
-// What to do about a failed memory call, by its error.
+// A remedy for a failed memory call, by its error.
 const char* remedy(int error) noexcept {
   switch (error) {
     case ENOMEM:
@@ -102,7 +102,7 @@ int FileDescriptor::release() noexcept {
   return std::exchange(number_, -1);
 }
 
-// By the bare call: the program's close() refuses what is noted.
+// By the bare system call: the program's close() refuses descriptors of the runtime.
 void FileDescriptor::close() noexcept {
   const int number = release();
   if (number >= 0) system_call(SYS_close, number);

@@ -7,7 +7,7 @@
 namespace musubi::os {
 namespace {
 
-// By number, a bit each. More files than that are rare; those are not protected.
+// One bit per descriptor number. Larger numbers are rare and not protected.
 constexpr unsigned noted_numbers = 65536, numbers_per_word = 64;
 constinit std::array<std::atomic<std::uint64_t>, noted_numbers / numbers_per_word> own_files{};
 

@@ -25,8 +25,8 @@ sigset_t signal_set(SignalBits bits) noexcept {
 
 namespace {
 
-// The kernel returns to this code behind a handler. Unwinders know these very bytes as the end of a signal's
-// frame.
+// The kernel returns to this code after a handler. Unwinders recognise exactly these bytes as the end of a
+// signal's frame.
 extern "C" __attribute__((visibility("hidden"))) void musubi_return_from_signal();
 asm(R"(
     .pushsection .text

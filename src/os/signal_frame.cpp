@@ -14,11 +14,11 @@ namespace musubi::os {
 
 namespace {
 
-// Of a context as the kernel has it: its mask has 8 bytes, and something else follows.
+// The kernel's context is smaller: its mask has 8 bytes, and other data follows.
 constexpr std::size_t kernel_context_bytes = offsetof(ucontext_t, uc_sigmask) + sizeof(SignalBits);
 constexpr std::uintptr_t red_zone_bytes = 128, registers_alignment = 64, stack_alignment = 16;
 
-// Of the registers for numbers, with the mark after them.
+// The size of the floating-point registers, with the mark after them.
 std::size_t bytes_of_registers(const ucontext_t& context) noexcept {
   struct Extension {  // the last words of the part that every processor has
     std::uint32_t mark, bytes;
@@ -31,7 +31,7 @@ std::size_t bytes_of_registers(const ucontext_t& context) noexcept {
   return extension.mark == has_extension ? extension.bytes : plain_bytes;
 }
 
-// Copies of both, the registers at `registers`.
+// Copies the context, and its registers to `registers`.
 void copy_context(ucontext_t& to, const ucontext_t& from, std::byte* registers) noexcept {
   std::memcpy(&to, &from, kernel_context_bytes);
   const std::size_t bytes = bytes_of_registers(from);
@@ -48,7 +48,7 @@ void move_signal_frame(std::uintptr_t top, const siginfo_t& information, ucontex
   greg_t* const general = context.uc_mcontext.gregs;
   if (top == 0) top = static_cast<std::uintptr_t>(general[REG_RSP]) - red_zone_bytes;
   const std::uintptr_t registers = (top - bytes_of_registers(context)) & ~(registers_alignment - 1);
-  // As after a call: the address to return to lies below a multiple of the alignment.
+  // As after a call: the return address is one word below a multiple of the alignment.
   const std::uintptr_t place =
       ((registers - sizeof(SignalFrame)) & ~(stack_alignment - 1)) - sizeof(SignalFrame::return_address);
   auto& frame = *reinterpret_cast<SignalFrame*>(place);

@@ -1,5 +1,5 @@
-// What the kernel puts on a stack when it calls a handler, moved to another stack: the handler runs there,
-// and the stack on which the kernel called is free until then.
+// Moves the frame that the kernel pushes for a signal handler to another stack: the handler continues there,
+// and the stack on which the kernel called it is free until it returns.
 #pragma once
 
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 namespace musubi::os {
 
-// At the top of the handler's stack, laid out as the kernel does: unwinders find what was interrupted.
+// At the top of the handler's stack, in the kernel's layout: unwinders find the interrupted code.
 struct SignalFrame {
   const void* return_address;
   ucontext_t context;
@@ -20,15 +20,16 @@ struct SignalFrame {
 // Enough for the context and the registers of any processor, by far.
 inline constexpr std::size_t signal_return_bytes = 32 * 1024;
 
-// Inside a handler that the kernel has called, with its arguments: once that returns, the thread runs
-// `function` on the stack below `top` (0: below what was interrupted), with the signals blocked that are now,
-// and registers for numbers as a handler finds them. `function` does not return. May fault at the new stack.
+// Called inside a signal handler, with the handler's arguments: when that handler returns, the thread runs
+// `function` on the stack below `top` (0: below the interrupted frame), with the current signal mask, and
+// with floating-point registers as a handler finds them. `function` does not return. May fault at the new
+// stack.
 void move_signal_frame(std::uintptr_t top, const siginfo_t& information, ucontext_t& context,
                        void (*function)(SignalFrame&)) noexcept;
 
-// Goes on with what the frame's context says, by way of `memory` (signal_return_bytes; no page of it is ever
-// closed). `handled_on`: the stack for handlers, which the frame may not know. The caller blocks signals
-// whose handlers could come here, too.
+// Resumes the frame's context, by way of `memory` (signal_return_bytes; its pages are always mapped).
+// `handled_on`: the stack for handlers, which the frame may lack. The caller also blocks signals whose
+// handlers could reach this function.
 [[noreturn]] void return_from_signal(const SignalFrame& frame, std::byte* memory,
                                      const stack_t& handled_on) noexcept;
 

@@ -1,12 +1,12 @@
-// Libraries take signals for themselves when they are loaded or begin: SIGSEGV and others, to print
-// something.
+// Libraries install signal handlers when they are loaded or initialised: for SIGSEGV and other signals, to
+// print a message.
 #pragma once
 
 #include <signal.h>
 
 namespace musubi::os {
 
-// Puts all signal actions back as they were when it was made. One thread at a time.
+// Restores on destruction all signal actions as of its construction. One thread at a time.
 class SignalsKept {
  public:
   SignalsKept() noexcept;

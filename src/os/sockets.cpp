@@ -23,7 +23,7 @@ std::string cause() {
   return cause_of(errno);
 }
 
-// One piece costs less by the call that knows no pieces.
+// A single piece goes through the cheaper call without a vector.
 Transferred transfer(long number_of_one, long number, int socket, std::span<const iovec> pieces,
                      int flags) noexcept {
   msghdr message{};
@@ -113,7 +113,7 @@ Result<FileDescriptor> Bell::open_rope_of(pid_t process, int rope) {
   return opened;
 }
 
-// A full pipe has been rung already.
+// EAGAIN: the pipe is full, so the bell has been rung already.
 void Bell::ring_by(int rope) noexcept {
   const char one = 1;
   system_call(SYS_write, rope, as_argument(&one), sizeof one);

@@ -1,6 +1,6 @@
-// Stream sockets that never block, and sleeping until one of several is ready. All signal-safe; a signal that
-// interrupts a call has it made again, but for a sleep. Bare system calls: the runtime gives the program
-// other ones under these names.
+// Stream sockets that never block, and sleeping until one of several is ready. All signal-safe; a call
+// interrupted by a signal is repeated, except for a sleep. Bare system calls: the runtime exports its own
+// versions of these names to the program.
 #pragma once
 
 #include <sys/epoll.h>
@@ -16,38 +16,38 @@
 
 namespace musubi::os {
 
-// What a call on a socket brought: bytes, or why there are none.
+// Outcome of a call on a socket: bytes, or the reason why there are none.
 struct Transferred {
   enum class End : std::uint8_t { none, not_now, closed };
   std::size_t bytes = 0;
-  End end = End::none;  // not_now: none until the socket is ready again; closed: none ever
-  int error = 0;        // why it is closed, as the kernel numbers errors; 0: the other end has closed it
+  End end = End::none;  // not_now: until the socket is ready again; closed: for good
+  int error = 0;        // why it is closed, an errno value; 0: the other end has closed it
 };
 
-// Sends the pieces, one behind the other; raises no SIGPIPE. Fewer bytes than there are: the socket is full.
+// Sends the pieces in order; raises no SIGPIPE. A short count means that the socket is full.
 Transferred send_pieces(int socket, std::span<const iovec> pieces) noexcept;
-// Receives into the places, one behind the other. Fewer bytes than there is room for: no more had come.
+// Receives into the places in order. A short count means that no more bytes have arrived.
 Transferred receive_pieces(int socket, std::span<const iovec> places) noexcept;
 
-// Ends both directions: the other end receives nothing more than what was sent.
+// Shuts down both directions: the other end still receives the bytes sent before.
 void shut_down(int socket) noexcept;
 
-// Two sockets of this process that are joined.
+// Two connected sockets of this process.
 Result<std::pair<FileDescriptor, FileDescriptor>> socket_pair();
 
-// Several descriptors, of which any may get ready (epoll). Adding and changing: any thread.
+// A set of descriptors, of which any may become ready (epoll). Adding and changing: any thread.
 class ReadySet {
  public:
   static Result<ReadySet> create();
 
-  // `events` as of epoll_ctl; `data` comes back with an event. Result: whether it worked.
+  // `events` as of epoll_ctl; each event returns `data`. Result: whether it worked.
   bool add(int descriptor, std::uint32_t events, std::uint64_t data) const noexcept;
   bool change(int descriptor, std::uint32_t events, std::uint64_t data) const noexcept;
   void remove(int descriptor) const noexcept;
 
-  // What is ready now. Result: how many of `events` count.
+  // Polls. Result: the number of valid `events`.
   std::size_t look(std::span<epoll_event> events) const noexcept { return wait(events, 0); }
-  // Sleeps until something is ready, a signal handler ran, or so much time has passed; -1: whatever it takes.
+  // Sleeps until a descriptor is ready, a signal handler ran, or the time is up; -1: no time limit.
   std::size_t sleep(std::span<epoll_event> events, int timeout_ms = -1) const noexcept {
     return wait(events, timeout_ms);
   }
@@ -60,22 +60,21 @@ class ReadySet {
   FileDescriptor file_;
 };
 
-// Ready once it was rung, until it is silenced. A pipe: another process of this host can open its end for
-// ringing (open_file_of_process), and ring_by() it.
+// Becomes ready when it is rung, until it is silenced. A pipe: another process of this host can open its
+// write end (open_file_of_process) and call ring_by().
 class Bell {
  public:
   static Result<Bell> create();
   void ring() const noexcept { ring_by(rope_.number()); }
   void silence() const noexcept;
-  // Sleeps until it has been rung, a signal handler ran, or so much time has passed. Result: whether it was.
+  // Sleeps until it is rung, a signal handler ran, or the time is up. Result: whether it was rung.
   bool await(std::uint64_t timeout_ns) const noexcept;
   int number() const noexcept { return file_.number(); }
-  int rope() const noexcept { return rope_.number(); }  // the end for ringing
+  int rope() const noexcept { return rope_.number(); }  // the write end, for ringing
 
-  // The end for ringing of a bell of another process of this host, or of this one. Errors: as of
-  // open_file_of_process.
+  // The write end of a bell of any process of this host. Errors: as of open_file_of_process.
   static Result<FileDescriptor> open_rope_of(pid_t process, int rope);
-  // Rings the bell whose end for ringing this is, or one that was opened from it. Never blocks.
+  // Rings the bell with this write end, or with one opened from it. Never blocks.
   static void ring_by(int rope) noexcept;
 
  private:

@@ -6,8 +6,9 @@
 
 namespace musubi::os {
 
-// Opens those that are closed as /dev/null: other files would get their numbers. To be called before anything
-// is opened. A program that takes the place of this one by exec finds them closed, as the user left them.
+// Opens closed standard descriptors as /dev/null; otherwise other files would get their numbers. Call it
+// before any file is opened. A program that replaces this one by exec finds them closed, as the user left
+// them.
 inline void open_missing_standard_files() {
   int descriptor = 0;
   while (descriptor >= 0 && descriptor <= STDERR_FILENO) {

@@ -30,7 +30,7 @@ SymbolTable::~SymbolTable() {
   if (data_ != nullptr) ::munmap(const_cast<char*>(data_), bytes_);
 }
 
-// `count` records of T at `offset`, or null when they are not all in the file.
+// `count` records of T at `offset`, or null if they are not all in the file.
 template <class T>
 const T* SymbolTable::at(std::size_t offset, std::size_t count) const noexcept {
   if (offset > bytes_ || count > (bytes_ - offset) / sizeof(T)) return nullptr;

@@ -10,14 +10,14 @@ namespace musubi::os {
 
 class SymbolTable {
  public:
-  // Empty when the file cannot be read or has no such table (a stripped object).
+  // Empty if the file cannot be read or has no such table (a stripped object).
   explicit SymbolTable(const char* path) noexcept;
   ~SymbolTable();
   SymbolTable(const SymbolTable&) = delete;
   SymbolTable& operator=(const SymbolTable&) = delete;
 
   std::span<const ElfW(Sym)> symbols() const noexcept { return symbols_; }
-  // Null: it has none.
+  // Null: no name.
   const char* name(const ElfW(Sym) & symbol) const noexcept;
 
  private:
@@ -31,7 +31,7 @@ class SymbolTable {
   std::span<const char> names_;
 };
 
-// The file of a loaded object, by the name that the dynamic linker has for it.
+// The file of a loaded object, from its name in the dynamic linker.
 const char* file_of_object(const char* linker_name) noexcept;
 
 }  // namespace musubi::os

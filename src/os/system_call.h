@@ -1,5 +1,5 @@
-// The bare system call. The runtime exports its own syscall() to the program; the runtime itself must not
-// meet it. Architecture-specific code stands here and nowhere else.
+// The bare system call. The runtime exports its own syscall() to the program and must not call that itself.
+// Architecture-specific.
 #pragma once
 
 #if !defined(__x86_64__)
@@ -9,7 +9,7 @@
 
 namespace musubi::os {
 
-// Result: what the kernel answers, errors as negative numbers. errno stays as it is. Any thread, signal-safe.
+// Result: the kernel's, errors as negative numbers. errno does not change. Any thread, signal-safe.
 inline long system_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
                         long f = 0) noexcept {
 #if defined(__x86_64__)

@@ -27,11 +27,11 @@
 namespace musubi::os {
 namespace {
 
-constexpr int waiting_connections_max = 4096;  // the kernel takes less where net.core.somaxconn says so
+constexpr int waiting_connections_max = 4096;  // the kernel lowers it to net.core.somaxconn
 
 std::atomic<int> first_of_own_sockets{0};
 
-// Result: the new number of the socket, or the old one where there is no other.
+// Result: the new number of the socket, or the old one if no higher number is free.
 int move_up(int socket) noexcept {
   const int first = first_of_own_sockets.load(std::memory_order_relaxed);
   if (socket >= first) return socket;
@@ -185,7 +185,7 @@ Result<std::vector<SocketAddress>> addresses_of_network(std::string_view network
   std::vector<SocketAddress> found;
   for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
     if (each->ifa_addr == nullptr || !is_of_other_hosts(*each->ifa_addr, !name.empty())) continue;
-    // Of linux/if.h, which excludes net/if.h. IFF_RUNNING follows up to a second later.
+    // From linux/if.h, which excludes net/if.h. IFF_RUNNING follows up to a second later.
     constexpr unsigned has_carrier = 1u << 16;
     const bool is_of_use =
         (each->ifa_flags & (IFF_UP | has_carrier | IFF_LOOPBACK)) == (IFF_UP | has_carrier);
@@ -255,7 +255,7 @@ int begin_connecting(const SocketAddress& to) noexcept {
   return static_cast<int>(answer);
 }
 
-// A datagram's socket needs no port of those that connections use up.
+// A datagram socket takes no port from the range of outgoing connections.
 bool has_address_towards(const SocketAddress& to) noexcept {
   const auto socket =
       static_cast<int>(system_call(SYS_socket, to.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -296,9 +296,9 @@ void tune_connection(int socket) noexcept {
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
-// Questions to a peer that is asked because nothing is under way end the connection. It is the questions that
-// are counted, so `idle` may be long. TCP_USER_TIMEOUT would
-// do so for bytes under way, but also where the peer answers that its process takes none.
+// Unanswered keepalive probes end an idle connection. The count of probes matters, so `idle` may be long.
+// TCP_USER_TIMEOUT would also cover bytes in flight, but it ends connections whose peer answers that its
+// process takes no bytes.
 void ask_while_idle(int socket, std::chrono::milliseconds idle,
                     std::chrono::milliseconds silence_max) noexcept {
   constexpr int questions = 3;
@@ -311,9 +311,9 @@ void ask_while_idle(int socket, std::chrono::milliseconds idle,
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
 }
 
-// A peer whose process takes no bytes is asked ever more rarely whether it takes some again. So it is not the
-// age of the last answer that counts, but what was sent after it. One question may be counted behind its
-// answer; a second one is not.
+// The kernel probes a peer whose process takes no bytes ever more rarely. So the age of the last answer does
+// not matter, but the probes sent after it. One probe may be counted after its own answer; a second one is
+// not.
 bool is_unanswered(int socket, std::chrono::milliseconds time) noexcept {
   tcp_info info{};
   socklen_t bytes = sizeof info;

@@ -1,15 +1,14 @@
-// The register by which a thread finds its own data. Architecture-specific, like touch.h.
+// The register that points to a thread's own data. Architecture-specific, like touch.h.
 #pragma once
 
 #include <cstdint>
 
 namespace musubi::os {
 
-// The calling thread's.
 std::uintptr_t thread_pointer() noexcept;
 
-// Makes the calling thread find another thread's data: it is that thread from here on for the C library. The
-// data's owner runs no more in this process. Signal-safe.
+// Switches the calling thread to another thread's data: the C library takes it for that thread from now on.
+// The owner of the data no longer runs in this process. Signal-safe.
 void set_thread_pointer(std::uintptr_t pointer) noexcept;
 
 }  // namespace musubi::os

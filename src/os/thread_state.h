@@ -1,4 +1,5 @@
-// What a new thread has from the one that makes it, except how it computes (floating_point.h).
+// The attributes that a new thread inherits from its creator, except its floating-point modes
+// (floating_point.h).
 #pragma once
 
 #include <sched.h>
@@ -23,11 +24,11 @@ struct ThreadState {
 // A bit for each member.
 using ThreadStateParts = std::uint32_t;
 
-// Of the calling thread. Where the runtime has bound it, its processors are those of the process.
+// The calling thread's state. If the runtime has bound it, its processors are those of the process.
 ThreadState thread_state() noexcept;
 ThreadStateParts differences(const ThreadState& one, const ThreadState& other) noexcept;
-// Gives these parts to the calling thread; what the system forbids stays as it is. A binding of the runtime
-// ends where other processors come.
+// Gives these parts to the calling thread, except for parts that the system forbids. Different processors end
+// a binding by the runtime.
 void set_thread_state(const ThreadState& state, ThreadStateParts parts) noexcept;
 
 }  // namespace musubi::os

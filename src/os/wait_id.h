@@ -1,4 +1,4 @@
-// What waitid() may wait for besides the names of sys/wait.h.
+// Targets of waitid() that sys/wait.h does not name.
 #pragma once
 
 #include <sys/wait.h>

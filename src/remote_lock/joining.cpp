@@ -25,7 +25,7 @@ fabric::Verdict join_at_initial_home(fabric::Call& call, const void* data) noexc
     hooks.others_may_act();
     return swapped;
   };
-  // In the order of QueueLock::follow().
+  // The same order as in QueueLock::follow().
   if (swap(OwnerWord::locked())) return joining::waits;
   if (swap(OwnerWord::kept())) return joining::kept;
   if (swap(OwnerWord::untouched()) || swap(OwnerWord::unlocked())) return joining::taken;

@@ -1,5 +1,5 @@
-// How a rank joins the queue of a lock, as one call at the lock's initial home. If the rank before it is that
-// home itself, the lock is taken in the same trip, or its home knows who comes next.
+// A rank joins the queue of a lock by one call at the lock's initial home. If the predecessor is that home
+// itself, the same round trip takes the lock or tells the home its successor.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ struct JoinRequest {
   std::uint8_t reserved[7];
 };
 
-// The verdicts. The result is the tail word as it was.
+// The verdicts. The call returns the tail word's old value.
 namespace joining {
-inline constexpr fabric::Verdict behind_other = 1;  // the rank before is another one: follow it
-inline constexpr fabric::Verdict waits = 2;         // the initial home has the lock, and will hand it over
-inline constexpr fabric::Verdict taken = 3;         // it was free there
-inline constexpr fabric::Verdict tried = 4;         // somebody tries it there: follow the initial home
-inline constexpr fabric::Verdict kept = 5;          // the initial home keeps it, and must be asked for it
+inline constexpr fabric::Verdict behind_other = 1;  // the predecessor is another rank: follow it
+inline constexpr fabric::Verdict waits = 2;         // the initial home holds the lock and will hand it over
+inline constexpr fabric::Verdict taken = 3;         // the lock was free at the initial home
+inline constexpr fabric::Verdict tried = 4;         // a rank tries the lock there: follow the initial home
+inline constexpr fabric::Verdict kept = 5;          // the initial home keeps the lock: ask for it
 }  // namespace joining
 
 // A fabric::Procedure; `data`: Hooks.

@@ -56,7 +56,7 @@ void Grants::withdraw(Waiter& waiter) noexcept {
   lock_.unlock();
 }
 
-// Result: the link to the waiter, or the null at the end.
+// Result: the link to the waiter, or the null link at the end.
 Grants::Waiter** Grants::find(LockKey key) noexcept {
   Waiter** link = &first_;
   while (*link != nullptr && (*link)->key.value != key.value) link = &(*link)->next;
@@ -117,7 +117,7 @@ Task<bool> QueueLock::lock_if_home(std::uint64_t index, Rank initial_home) {
   for (unsigned attempt = 0;; ++attempt) {
     if (try_lock_at_home(index, initial_home)) co_return true;
     const OwnerWord found = OwnerWord{own(index).load()}.resolved(fabric_.self(), initial_home);
-    if (found == OwnerWord::unlocked()) continue;  // the visitor has left just now
+    if (found == OwnerWord::unlocked()) continue;  // the visitor has just left
     if (!found.is_tried()) co_return false;
     co_await pause(attempt);
   }
@@ -130,9 +130,9 @@ Task<Taken> QueueLock::lock(std::uint64_t index, Rank initial_home, Along* along
     if (try_lock_at_home(index, initial_home)) co_return Taken{self, false};
     before = OwnerWord{own(index).load()}.resolved(self, initial_home);
     if (!before.is_tried() && before != OwnerWord::unlocked()) break;
-    co_await pause(attempt);  // a rank that tries ends that soon
+    co_await pause(attempt);  // the trying rank ends its attempt soon
   }
-  // Not home, and nobody else changes a link: from here on another rank may come next in the queue.
+  // Not home, and no other rank changes a link. From here on another rank may come next in the queue.
   MUSUBI_CHECK(before.tag() == Ownership::link, "lock %lu taken twice by one rank",
                static_cast<unsigned long>(index));
   own(index).store(OwnerWord::locked().raw);
@@ -156,7 +156,7 @@ Task<Taken> QueueLock::lock(std::uint64_t index, Rank initial_home, Along* along
   co_return Taken{joined.previous, is_taken, waiter.gift_bytes};
 }
 
-// At the initial home the tail is exchanged; if the rank before this one is that home itself, its word, too.
+// At the initial home, exchanges the tail and, if the predecessor is that home itself, also its owner word.
 Task<QueueLock::Joined> QueueLock::join_queue(std::uint64_t index, Rank initial_home, Along* along) {
   if (initial_home == fabric_.self()) {
     const TailWord before{own(index, words_.tail).exchange(TailWord::of(initial_home).raw)};
@@ -175,13 +175,13 @@ Task<QueueLock::Joined> QueueLock::join_queue(std::uint64_t index, Rank initial_
 }
 
 // Takes the lock from `previous`, or waits until `previous` hands it over. One batch serves both cases. After
-// the first swap that succeeds the word of `previous` is a link. Or it is locked, because `previous` wants
-// the lock again; then it is neither kept nor unlocked before this rank has unlocked. Hence the order of the
-// swaps. Result: whether it was free; `along` has been done then.
+// the first swap that succeeds, the word of `previous` is a link. If the word is locked because `previous`
+// wants the lock again, it is neither kept nor unlocked until this rank has unlocked. Hence the order of the
+// swaps. Result: whether the lock was free; in that case `along` has been done.
 Task<bool> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_home, Along* along) {
   const OwnerWord link = OwnerWord::link_to(fabric_.self());
   OwnerWord locked, kept, unlocked;
-  OwnerWord untouched = OwnerWord::unlocked();  // of others than the initial home: is never met here
+  OwnerWord untouched = OwnerWord::unlocked();  // stays so unless `previous` is the initial home
   std::array<Step, 5 + Along::steps_max> steps;
   std::size_t count = 0;
   if (const std::optional<Step> first = step_before(along, previous)) steps[count++] = *first;
@@ -196,7 +196,7 @@ Task<bool> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_ho
   add_swap(&unlocked, OwnerWord::unlocked());
   for (const Step& step : steps_along(along, previous)) steps[count++] = step;
   for (unsigned attempt = 0;; ++attempt) {
-    if (attempt != 0) co_await pause(attempt);  // somebody tries
+    if (attempt != 0) co_await pause(attempt);  // a rank tries the lock
     co_await fabric::transfer(fabric_, previous, std::span<const Step>(steps.data(), count));
     if (kept == OwnerWord::kept()) co_await along->ask(previous);
     if (locked == OwnerWord::locked() || kept == OwnerWord::kept()) co_return false;
@@ -244,7 +244,7 @@ Task<> QueueLock::unlock(std::uint64_t index, Gift* gift) {
                            fabric::Urgency::when_polled, std::as_bytes(std::span{&granted, 1}));
 }
 
-// Apart from unlock(), whose frame stays small for locks without gifts.
+// Separate from unlock(), whose frame stays small for locks without gifts.
 Task<> QueueLock::hand_over(std::uint64_t index, Rank next, Gift& gift) {
   Grant grant;
   grant.key = key(index);

@@ -1,4 +1,4 @@
-// Locks that are tried, without a place in the queue.
+// Attempts to take a lock without a place in its queue.
 #include <array>
 
 #include "fabric/transfer.h"
@@ -8,9 +8,10 @@ namespace musubi::remote_lock {
 
 using fabric::Step;
 
-// Only the rank that the tail names may have a free lock. Its word is marked first. While the mark stands, no
-// rank can follow that rank, and it cannot join the queue anew: the tail still names it only if no rank came
-// after it. A rank that comes meanwhile finds a word that is neither locked nor unlocked, and looks again.
+// Only the rank that the tail names may have a free lock. Its word is marked first. While the mark is set, no
+// rank can follow that rank, and it cannot rejoin the queue: the tail still names it only if no rank came
+// after it. A rank that arrives in the meantime finds a word that is neither locked nor unlocked, and
+// retries.
 Task<std::optional<Taken>> QueueLock::try_lock(std::uint64_t index, Rank initial_home, Along* along) {
   const Rank self = fabric_.self();
   if (try_lock_at_home(index, initial_home)) co_return Taken{self, false};
@@ -29,7 +30,7 @@ Task<std::optional<Taken>> QueueLock::try_lock(std::uint64_t index, Rank initial
   OwnerWord was;
   const bool is_marked = co_await mark(index, holder, initial_home, &was);
   if (!is_marked) co_return std::nullopt;
-  // As in lock(): from the swap on another rank may come next.
+  // As in lock(): after the swap another rank may come next.
   own(index).store(OwnerWord::locked().raw);
   const bool is_next = co_await come_next(index, tail, initial_home);
   const bool waits = is_next && was == OwnerWord::kept();
@@ -49,7 +50,7 @@ Task<std::optional<Taken>> QueueLock::try_lock(std::uint64_t index, Rank initial
   co_return Taken{holder, false, waiter.gift_bytes};
 }
 
-// Marks the word of `holder` if nobody is in the critical section there. `was`: what it was.
+// Marks the word of `holder` if no thread is in the critical section there. `was`: the old word.
 Task<bool> QueueLock::mark(std::uint64_t index, Rank holder, Rank initial_home, OwnerWord* was) {
   const OwnerWord tried = OwnerWord::tried_by(fabric_.self());
   const auto swap = [&](OwnerWord* seen, OwnerWord expected) {
@@ -68,7 +69,7 @@ Task<bool> QueueLock::mark(std::uint64_t index, Rank holder, Rank initial_home, 
   co_return *was == OwnerWord::kept();
 }
 
-// Puts this rank behind the one that `tail` names. Result: whether that one is still the last.
+// Puts this rank after the rank that `tail` names. Result: whether that rank was still the last.
 Task<bool> QueueLock::come_next(std::uint64_t index, TailWord tail, Rank initial_home) {
   const TailWord after = TailWord::of(fabric_.self());
   TailWord seen = tail;

@@ -21,7 +21,7 @@ namespace musubi::runtime {
 namespace local = bootstrap::local;
 
 void start_again_if_misplaced(char** arguments) {
-  // A program that runs with other rights than its user is laid out differently each time.
+  // The kernel lays out a program with other rights than its user's differently each time.
   if (local::has_usual_layout() || ::getauxval(AT_SECURE) != 0) return;
   auto invitation = local::parse_invitation(config::environment_variable(config::job_variable).value_or(""));
   char program[PATH_MAX + 1] = {};
@@ -31,7 +31,7 @@ void start_again_if_misplaced(char** arguments) {
   again.stack_limit = local::ask_for_usual_layout(fixed);
   if (!fixed) return;
   ::setenv(config::job_variable, local::format_invitation(again).c_str(), 1);
-  // Past the wrapper, which is the program's.
+  // Past the wrapper, which serves the program.
   os::system_call(SYS_execve, os::as_argument(program), os::as_argument(arguments), os::as_argument(environ));
 }
 

@@ -11,7 +11,7 @@ void SoloBootstrap::abort(int status, std::string_view reason) noexcept {
                    {const_cast<char*>(reason.data()), reason.size()},
                    {const_cast<char*>("\n"), 1}};
   [[maybe_unused]] const ssize_t written = ::writev(2, parts, 3);
-  // Not _exit, which a front end may have made its own: it would call this an orderly end.
+  // Not _exit, which a front end may have replaced: it would report an orderly end.
   ::syscall(SYS_exit_group, status);
   __builtin_unreachable();
 }

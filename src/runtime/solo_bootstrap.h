@@ -1,5 +1,5 @@
-// A job of one rank: the library was preloaded, or linked, without the launcher. The program then runs as it
-// would anywhere, which makes mistakes of ours easy to tell from mistakes of sharing.
+// A job of one rank: the library was preloaded, or linked, without the launcher. The program runs as anywhere
+// else, which distinguishes errors of the runtime from errors of sharing.
 #pragma once
 
 #include <string>

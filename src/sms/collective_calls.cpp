@@ -81,7 +81,7 @@ void compare(runtime::Runtime& runtime, const CollectiveCall& call) {
   runtime.coordination().gather(terms_of(call), nullptr, {});
 }
 
-// Process 0's payload is everybody's behind the barrier.
+// After the barrier all processes have process 0's payload.
 void meet(runtime::Runtime& runtime, const CollectiveCall& call) {
   const CallTerms own = terms_of(call);
   runtime::BarrierPayload sent{own.root};

@@ -1,5 +1,5 @@
-// The order of collective calls: processes that are not in the same one, or in it with other arguments, are
-// found, and named.
+// The order of collective calls: finds and names processes that are in different calls, or in one call with
+// different arguments.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace musubi::sms {
 
-// Their numbers lie behind those of musubi.h.
+// Numbered after those of musubi.h.
 enum class Call : std::uint32_t { startup = 100, shutdown, barrier, alloc, calloc, change_page_manager };
 
 struct CollectiveCall {
   Call call;
   Rank manager{};              // of pages, or of the barrier
-  std::uint64_t bytes = 0;     // of the memory that it is about
+  std::uint64_t bytes = 0;     // of the memory that the call concerns
   std::uint32_t argument = 0;  // bytes of an element; the address's lower half
 };
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t byte_by_byte = 1;
 
-// Of an argument that was published as int.
+// An argument that the published interface declares as int.
 std::size_t checked_size(const char* function, const char* what, int size) {
   if (size < 0)
     refuse(function, std::string(what) + " is " + std::to_string(size) +

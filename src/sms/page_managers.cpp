@@ -7,20 +7,21 @@
 
 namespace musubi::sms {
 
-// Entry consistency does it by itself. Fixed homes do not move. With one process there is nowhere to go.
+// Entry consistency changes page managers itself. Fixed homes do not move. A single process has no other
+// manager.
 void PageManagers::change(std::uintptr_t begin, std::size_t bytes, Rank page_manager) {
   if (policy_of(runtime_.settings()) == runtime::policy_entry) {
     const auto changed =
         runtime_.segments().change_page_manager(reinterpret_cast<const void*>(begin), bytes, page_manager);
-    MUSUBI_CHECK(changed);  // both have been looked at
+    MUSUBI_CHECK(changed);  // both were checked before
     return;
   }
   const bool moves = policy_of(runtime_.settings()) == runtime::policy_migrating && runtime_.ranks() > 1;
   if (moves && page_manager == runtime_.self()) to_here_.push_back({begin, bytes});
 }
 
-// An atomic operation makes its rank the home of the block. One that changes nothing makes no new version, so
-// copies of other ranks stay valid.
+// An atomic operation makes its rank the home of the block. An operation that changes nothing makes no new
+// version, so copies of other ranks stay valid.
 void PageManagers::carry_out() {
   if (to_here_.empty()) [[likely]]
     return;

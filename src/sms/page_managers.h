@@ -1,4 +1,4 @@
-// Changes of page managers: asked for at any time, in force from the next barrier on.
+// Changes of page managers: requested at any time, effective from the next barrier on.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ class PageManagers {
  public:
   explicit PageManagers(runtime::Runtime& runtime) : runtime_(runtime) {}
 
-  // All of it is shared memory.
+  // All of the range is shared memory.
   void change(std::uintptr_t begin, std::size_t bytes, Rank page_manager);
-  // After each barrier, before the program goes on. Brings the pages that this process is to have now; blocks
-  // for the processes that have them, one block after the other.
+  // After each barrier, before the program continues. Moves the pages that this process now manages to it,
+  // one block at a time; blocks for their previous managers.
   void carry_out();
 
  private:

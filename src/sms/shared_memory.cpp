@@ -48,8 +48,8 @@ SharedMemory::Room& SharedMemory::room_for(std::size_t element_bytes, Rank page_
   return rooms_.emplace_back(Room{page_manager, element_bytes, 0, 0});
 }
 
-// A request of a block or more would share its pages with nobody anyway. Elements are counted from the
-// beginning of a segment: those that no line holds a whole number of have one of their own.
+// A request of a block or more would have pages of its own anyway. Elements are counted from the beginning of
+// a segment: elements whose size does not divide a line have a segment of their own.
 Result<void*> SharedMemory::allocate(std::size_t bytes, std::size_t element_bytes, Rank page_manager) {
   std::uintptr_t begin = 0;
   if (bytes >= runtime_.settings().heap_block_bytes || alignment % element_bytes != 0) {

@@ -1,6 +1,6 @@
 // Memory of sms_alloc and sms_calloc. Large requests get a segment each; small ones of the same page manager
 // and element size share one, as in the paper they share pages. All processes make the same calls, so they
-// all come to the same addresses.
+// all compute the same addresses.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace musubi::sms {
 
 // Number of the coherence policy of SMS's segments (runtime/start/address_plan.h), by the setting sms_policy.
 std::uint8_t policy_of(const config::Settings& settings);
-// Segment::merge_unit of elements of this size, 1 or more: the largest power of two to 8 that divides it.
+// Segment::merge_unit for elements of this size, 1 or more: the largest power of two up to 8 that divides it.
 std::uint8_t merge_unit_of(std::size_t item_bytes);
 
 class SharedMemory {
@@ -28,11 +28,11 @@ class SharedMemory {
   // 1 byte or more, zeros, of elements of `element_bytes`. Collective. Errors, the same at every process: no
   // addresses are left.
   Result<void*> allocate(std::size_t bytes, std::size_t element_bytes, Rank page_manager);
-  // Whether all of it lies in one allocation.
+  // Whether the whole range is inside one allocation.
   bool contains(std::uintptr_t begin, std::size_t bytes) const;
 
  private:
-  struct Room {  // what is left of a segment that allocations share
+  struct Room {  // the rest of a segment that allocations share
     Rank page_manager;
     std::size_t element_bytes;
     std::uintptr_t begin;

@@ -33,8 +33,9 @@ MUSUBI_EXPORT void sms_startup(int argc, char** argv) {
 
 namespace {
 
-// The job ends when the process that told the launcher first has ended: process 0, which may still have
-// something to print. Its word is on the way before others give theirs, unless all are in a report together.
+// The job ends after the process that told the launcher first has ended: this must be process 0, which may
+// still have output to print. Its message precedes those of other processes, unless all processes report
+// together.
 void leave_job(Process& process) {
   musubi::c_api::wait_for_started_calls();
   musubi::c_api::give_back_thread_objects();

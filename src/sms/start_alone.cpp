@@ -51,8 +51,8 @@ Options read_options(const std::vector<std::string>& words) {
   return options;
 }
 
-// The words of `musubi run` that say where the processes are. More processes than lines are welcome where the
-// list has this host alone.
+// The arguments of `musubi run` that place the processes. There may be more processes than lines if the list
+// has only this host.
 std::vector<std::string> places(const Options& options) {
   HostList hosts{options.processes.value_or(1), false};
   if (!options.host_list.empty()) {
@@ -69,8 +69,8 @@ std::vector<std::string> places(const Options& options) {
   return words;
 }
 
-// The command is <prefix>/bin/musubi, this library lies in <prefix>/lib: an installation may be moved. Or
-// anywhere in PATH.
+// The command is <prefix>/bin/musubi and this library is in <prefix>/lib, so that an installation may be
+// moved; otherwise the command is searched in PATH.
 std::string path_of_command() {
   Dl_info here;
   if (::dladdr(reinterpret_cast<void*>(&start_others_if_asked), &here) != 0) {

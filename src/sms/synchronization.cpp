@@ -79,7 +79,7 @@ MUSUBI_EXPORT void sms_unlock(int lock) {
   process.runtime.synchronization().unlock(id);
 }
 
-// The lock counts as held meanwhile: nobody calls while this thread waits.
+// The lock counts as held during the wait: no other thread calls then.
 MUSUBI_EXPORT void sms_cond_wait(int condition, int lock) {
   note_call(__builtin_return_address(0));
   Process& process = process_in("sms_cond_wait");

@@ -10,7 +10,7 @@ bool is_in_one_range(const NarrowPlace& a, const NarrowPlace& b) {
   return a.begin == b.begin && a.end == b.end && a.bytes == b.bytes && a.unit == b.unit;
 }
 
-// Of stores in one range: the largest steps in which both go.
+// The largest stride that covers both places of one range.
 std::uint32_t common_stride(const NarrowPlace& a, const NarrowPlace& b) {
   const std::uintptr_t apart = a.origin > b.origin ? a.origin - b.origin : b.origin - a.origin;
   return static_cast<std::uint32_t>(std::gcd(std::uintptr_t{std::gcd(a.stride, b.stride)}, apart));
@@ -20,7 +20,7 @@ std::uint32_t common_stride(const NarrowPlace& a, const NarrowPlace& b) {
 
 bool BoundBuilder::add(const NarrowPlace& place) {
   if (place.unit >= bound_.bytes) return true;
-  // Loops that were unrolled have many stores that go where that of the loop's rest goes.
+  // Unrolled loops have many stores whose addresses the store of the remainder loop covers.
   const auto covers = [](const NarrowPlace& a, const NarrowPlace& b) {
     return a == b || (a.stride != 0 && is_in_one_range(a, b) && common_stride(a, b) == a.stride);
   };
@@ -40,7 +40,7 @@ bool BoundBuilder::add(const NarrowPlace& place) {
   return true;
 }
 
-// With the place that it has the largest steps in common with.
+// Joins it with the place with which it has the largest common stride.
 bool BoundBuilder::join(const NarrowPlace& place) {
   NarrowPlace* best = nullptr;
   for (NarrowPlace* other = begin(); other != end(); ++other) {

@@ -1,4 +1,4 @@
-// Makes a StoreBound of narrow places, of which it has room for a few.
+// Builds a StoreBound from narrow places, of which it holds only a few.
 #pragma once
 
 #include "base/store_bound.h"
@@ -7,14 +7,14 @@ namespace musubi::stores {
 
 class BoundBuilder {
  public:
-  // `widest`: no piece is left whole that is wider.
+  // `widest`: no piece wider than this stays whole.
   explicit BoundBuilder(std::uint32_t widest) { bound_.bytes = widest; }
 
   std::uint32_t widest() const { return bound_.bytes; }
-  // Where there is no room for one more, two places become one in smaller steps, or no piece wider than an
-  // int is left whole. Result: false when neither helps.
+  // If there is no room for another place, joins two places with a smaller stride, or limits the whole pieces
+  // to the width of an int. Result: false if neither helps.
   bool add(const NarrowPlace& place);
-  // No piece is left whole that is wider; places that are as wide say nothing then.
+  // No piece wider than `widest` stays whole; places with pieces of that width or wider become redundant.
   void limit(std::uint32_t widest);
 
   const StoreBound& bound() const { return bound_; }

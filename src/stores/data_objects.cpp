@@ -20,7 +20,7 @@ AddressRange range_around(const std::vector<AddressRange>& ranges, std::uintptr_
   return *std::prev(after);
 }
 
-// In order; those that overlap, as a variable and its other name, become one.
+// Sorts the ranges and joins overlapping ones, such as a variable and its alias.
 void put_in_order(std::vector<AddressRange>& ranges) {
   std::ranges::sort(ranges, {}, &AddressRange::begin);
   std::size_t kept = 0;
@@ -35,7 +35,7 @@ void put_in_order(std::vector<AddressRange>& ranges) {
   ranges.resize(kept);
 }
 
-// Of others no variable is shared.
+// Only the program's own objects have shared variables.
 bool is_of_program(const dl_phdr_info& info, const LoadedCode& code) {
   for (unsigned i = 0; i < info.dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = info.dlpi_phdr[i];

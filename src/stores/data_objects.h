@@ -1,4 +1,4 @@
-// The variables of the program and its libraries, as their symbol tables list them.
+// The variables of the program and its libraries, from their symbol tables.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@ namespace musubi::stores {
 
 class DataObjects {
  public:
-  // Lists the loaded objects again. Takes the linker's lock, and reads the files of those that are the
-  // program's.
+  // Lists the loaded objects again. Takes the linker's lock, and reads the files of the program's own
+  // objects.
   void refresh(const LoadedCode& code);
 
-  // The variable that covers the address; where the tables know none, all writable data of the loaded object.
-  // Empty: it is no data.
+  // The variable that covers the address; if the tables know none, all writable data of the loaded object.
+  // Empty: not data.
   AddressRange object_at(std::uintptr_t address) const;
-  // All writable data of the loaded object around the address; empty: there is none.
+  // All writable data of the loaded object around the address; empty: none.
   AddressRange segment_at(std::uintptr_t address) const;
 
  private:
   void add_variables(const char* path, std::uintptr_t base);
 
   std::vector<AddressRange> segments_;
-  std::vector<AddressRange> variables_;  // in order, apart from each other
+  std::vector<AddressRange> variables_;  // sorted, disjoint
 };
 
 }  // namespace musubi::stores

@@ -6,7 +6,7 @@
 namespace musubi::stores {
 namespace {
 
-// They end the process, or the thread's way through the program.
+// Functions that end the process, or leave the thread's control flow.
 constexpr std::string_view ends[] = {"exit",
                                      "_exit",
                                      "_Exit",
@@ -25,13 +25,13 @@ constexpr std::string_view ends[] = {"exit",
 
 constexpr std::string_view writes_nothing[] = {
     "realloc", "reallocarray", "free", "cfree", "malloc_usable_size",
-    // Times and random numbers that are returned; their state is the library's.
+    // Times and random numbers as results; their state is the library's.
     "clock", "sleep", "usleep", "difftime", "rand", "srand", "random", "srandom", "drand48", "lrand48",
     "mrand48", "srand48",
-    // Output to streams: their buffers belong to the library, and one rank keeps each.
+    // Output to streams: the library owns their buffers, and one rank keeps each.
     "printf", "fprintf", "vprintf", "vfprintf", "puts", "fputs", "fputc", "putc", "putchar", "_IO_putc",
     "fwrite", "fflush", "perror", "__printf_chk", "__fprintf_chk", "__vprintf_chk", "__vfprintf_chk", "write",
-    // They only read what is the program's.
+    // Functions that only read the program's memory.
     "strlen", "strnlen", "strcmp", "strncmp", "strcasecmp", "strncasecmp", "strchr", "strrchr", "strstr",
     "strspn", "strcspn", "strpbrk", "memcmp", "bcmp", "memchr", "atoi", "atol", "atoll", "atof", "abs",
     "labs", "llabs", "getenv", "secure_getenv", "isalpha", "isdigit", "isalnum", "isspace", "tolower",
@@ -54,14 +54,15 @@ constexpr std::string_view writes_words[] = {"time",
                                              "pthread_spin_trylock",
                                              "pthread_spin_unlock"};
 
-// They write what their first argument points to, and nothing else of the program's.
+// Functions that write only to their first argument's target.
 constexpr std::string_view writes_first[] = {
     "memcpy",       "memmove",       "memset",        "bzero",          "strcpy",         "strncpy",
     "strcat",       "strncat",       "stpcpy",        "sprintf",        "snprintf",       "vsprintf",
     "vsnprintf",    "__memcpy_chk",  "__memmove_chk", "__memset_chk",   "__strcpy_chk",   "__strncpy_chk",
     "__strcat_chk", "__strncat_chk", "__sprintf_chk", "__snprintf_chk", "posix_memalign", "fegetexceptflag"};
 
-// Functions of numbers with a second result, of all widths and for vectors; and of the processor's flags.
+// Functions of numbers with a second result, for all widths and for vectors; functions of the processor's
+// flags.
 constexpr std::string_view with_second_result[] = {"sincos", "modf", "frexp",  "remquo",  "lgamma",
                                                    "gamma",  "_ZGV", "fehold", "fegetenv"};
 
@@ -69,7 +70,7 @@ constexpr std::string_view with_second_result[] = {"sincos", "modf", "frexp",  "
 constexpr std::string_view of_new[] = {"_Znw", "_Zna"}, of_delete[] = {"_Zdl", "_Zda"};
 constexpr std::string_view allocates[] = {"malloc", "calloc", "aligned_alloc", "memalign", "valloc"};
 
-// Ours. Of these some write numbers and locks.
+// Our own functions. Some of them write numbers and locks.
 constexpr std::string_view of_openmp[] = {"GOMP_",       "omp_get_",    "omp_set_", "omp_in_",
                                           "omp_is_",     "omp_alloc",   "omp_free", "omp_calloc",
                                           "omp_realloc", "omp_aligned_"};
@@ -83,7 +84,7 @@ constexpr std::string_view of_openmp_writing_words[] = {"omp_get_schedule",
                                                         "omp_unset_",
                                                         "omp_destroy_"};
 
-// They copy what they are told to, or write strings.
+// Functions that copy memory of the caller's choice, or write strings.
 constexpr std::string_view copying[] = {"GOMP_target", "omp_get_affinity_format", "omp_set_affinity_format"};
 
 bool is_one_of(std::string_view name, const auto& list) {

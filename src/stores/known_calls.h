@@ -1,4 +1,4 @@
-// What the functions of the C library, of OpenMP and of C++ that are known by name write.
+// The writes of functions of the C library, of OpenMP and of C++ that are known by name.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@ namespace musubi::stores {
 
 enum class KnownCall : std::uint8_t {
   unknown,
-  writes_nothing,  // of the program's, outside of stacks
-  allocates,       // as well, and returns memory that no one else has
+  writes_nothing,  // to the program's memory, outside of stacks
+  allocates,       // as well, and returns memory that no other thread has
   writes_words,    // aligned words of four bytes, or wider
-  writes_first,    // what its first argument points to, by bytes
+  writes_first,    // the target of its first argument, by bytes
   ends,            // writes nothing, and does not return
 };
 

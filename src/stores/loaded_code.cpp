@@ -11,7 +11,7 @@
 namespace musubi::stores {
 namespace {
 
-// Some function of this object: not a const object, which the linker may place elsewhere.
+// Any function of this object; not a const object, which the linker may place elsewhere.
 void here() {}
 
 bool holds(const dl_phdr_info& info, std::uintptr_t address) {
@@ -28,7 +28,7 @@ bool has_name(const dl_phdr_info& info, std::string_view name) {
   return path.starts_with(name);
 }
 
-// Where program and runtime are one object it is looked into.
+// If program and runtime are one object, its code is examined.
 LoadedCode::Kind kind_of(const dl_phdr_info& info) {
   if (info.dlpi_name == nullptr || info.dlpi_name[0] == '\0') return LoadedCode::Kind::program;
   if (has_name(info, "libm.so") || has_name(info, "libmvec.so")) return LoadedCode::Kind::mathematics;
@@ -48,7 +48,7 @@ std::uintptr_t value_of(const ElfW(Dyn) * dynamic, ElfW(Sxword) tag) {
   return 0;
 }
 
-// The linker has made these addresses; a static program's are not.
+// The linker has relocated these addresses, except those of a static program.
 std::uintptr_t address_of(const ElfW(Dyn) * dynamic, ElfW(Sxword) tag, std::uintptr_t base) {
   const std::uintptr_t value = value_of(dynamic, tag);
   return value != 0 && value < base ? value + base : value;

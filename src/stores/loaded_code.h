@@ -1,4 +1,4 @@
-// The code of this process, as the dynamic linker lists it, and what its calls between objects lead to.
+// The code of this process, as the dynamic linker lists it, and the targets of its calls between objects.
 #pragma once
 
 #include <elf.h>
@@ -14,7 +14,7 @@ class LoadedCode {
  public:
   enum class Kind : std::uint8_t {
     program,      // and its libraries
-    languages,    // of C++ and Fortran: looked into like the program, but for what is known of them by name
+    languages,    // of C++ and Fortran: examined like the program, except for functions known by name
     mathematics,  // writes numbers, no chars
     unknown,      // the C library, the linker, the kernel's, this library
   };
@@ -24,16 +24,15 @@ class LoadedCode {
     Kind kind;
   };
 
-  // Lists the objects again. Result: whether they are others than before. Takes the linker's lock.
+  // Lists the objects again. Result: whether they have changed. Takes the linker's lock.
   bool refresh() noexcept;
 
-  // The executable segment that holds `address`; null: it is no code.
+  // The executable segment that holds `address`; null: not code.
   const Range* range_at(std::uintptr_t address) const noexcept;
 
-  // The function whose address the linker puts or has put into the word at `slot`: its name, null when this
-  // is no such word.
+  // The name of the function whose address the linker writes into the word at `slot`; null: no such word.
   const char* imported_name(std::uintptr_t slot) const noexcept;
-  // Where that function lies. 0: not known. `name`: as told by imported_name().
+  // The address of that function. 0: unknown. `name`: from imported_name().
   std::uintptr_t imported_address(std::uintptr_t slot, const char* name) const noexcept;
 
  private:
@@ -54,7 +53,7 @@ class LoadedCode {
   std::array<Object, objects_max> objects_;
   std::size_t object_count_ = 0;
   unsigned long long loaded_ = 0, unloaded_ = 0;
-  mutable const Range* last_ = nullptr;  // found
+  mutable const Range* last_ = nullptr;  // cached result
 };
 
 }  // namespace musubi::stores

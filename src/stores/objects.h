@@ -1,4 +1,4 @@
-// What memory is for, as far as only the runtime knows it.
+// The purpose of memory, as far as only the runtime knows it.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace musubi::stores {
 class Objects {
  public:
   enum class Kind : std::uint8_t {
-    apart,  // no memory that ranks share
+    apart,  // not shared by ranks
     stack,
     shared,
   };
   virtual Kind kind_of(std::uintptr_t address) const noexcept = 0;
-  // The allocations that a pointer to `address`, which is shared, may be used for: that which contains it,
-  // and those that may end there. More than these, where they are not known.
+  // The allocations that a pointer to the shared address `address` may refer to: the one that contains it,
+  // and those that may end there. A wider range if they are not known.
   virtual AddressRange allocations_at(std::uintptr_t address) const noexcept = 0;
 
  protected:

@@ -1,4 +1,4 @@
-// Addresses that code names, and words that it loads, as values.
+// Turns addresses named by code, and words loaded by it, into values.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class Places {
 
   // A number that may be the address of a variable.
   Value named(std::uintptr_t number);
-  // What a load of a word finds at `address`, which is in no frame.
+  // The word loaded from `address`, which is in no frame.
   Value loaded(const Value& address);
 
   const Roots& roots() const { return roots_; }

@@ -1,6 +1,6 @@
-// A narrow store reaches the whole object that its address leads into, at the places that its steps allow. A
-// store of whole aligned pieces loses nothing of a program without races wherever it goes: its thread has
-// written each byte of the piece.
+// A narrow store may reach the whole object of its address, at the places that its stride allows. A store of
+// whole aligned pieces is harmless anywhere in a program without races: its thread has written each byte of
+// the piece.
 #include "stores/region_stores.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ bool overlap(std::uintptr_t a, std::size_t a_bytes, std::uintptr_t b, std::size_
   return a < b + b_bytes && b < a + a_bytes;
 }
 
-// Where the roots of a region lead when it begins.
+// The addresses of a region's roots when it begins.
 class Addresses {
  public:
   Addresses(const RegionStores& region, const Begin& begin, const DataObjects& data, const Objects& objects)
@@ -31,15 +31,14 @@ class Addresses {
     for (std::size_t i = 0; i < region.roots.all().size(); ++i) found_.push_back(find(region.roots.all()[i]));
   }
 
-  // Nothing: it is not known.
+  // Nothing: unknown.
   std::optional<std::uintptr_t> of(Root root) const {
     if (root == Root::argument) return begin_.argument;
     return Roots::is_found(root) ? found_[Roots::index_of(root)] : std::nullopt;
   }
-  // What a store at `value` may write to.
+  // The memory that a store at `value` may write to.
   AddressRange reach(const Value& value) const;
-  // Whether some store of the region may change a word from which its pointer, or one on the way to it,
-  // comes.
+  // Whether some store of the region may change the word that holds this pointer, or one on the way to it.
   bool may_change(Root root) const;
 
  private:
@@ -67,9 +66,9 @@ std::optional<std::uintptr_t> Addresses::find(const Roots::Found& root) const {
   return pointer;
 }
 
-// Compilers put a constant part of an index into the address of a variable, which may then lie in another
-// one. An address is surely one of this variable when the code has named its beginning, or when it lies in
-// the first element; all others may belong to any.
+// Compilers fold a constant part of an index into the address of a variable, and the sum may be inside
+// another one. An address belongs to this variable for certain if the code has named its beginning, or if it
+// is in the first element; any other address may belong to any variable.
 AddressRange Addresses::reach(const Value& value) const {
   const std::uintptr_t address = *of(value.root);
   if (begin_.frames.contains(address)) return begin_.frames;
@@ -123,11 +122,11 @@ StoreBound bound_of(const RegionStores& region, const Begin& begin, const DataOb
     if (!base || addresses.may_change(to.root)) return {};
     const std::uintptr_t place = *base + static_cast<std::uintptr_t>(to.offset);
     const Objects::Kind kind = objects.kind_of(*base);
-    // A word that leads nowhere may be an index, next to a pointer of which nothing is known.
+    // A word that is no valid address may be an index, with the pointer unknown.
     if (kind == Objects::Kind::apart && Roots::is_found(to.root) &&
         region.roots[to.root].parent != Root::number)
       return {};
-    // Frames of the region are its threads' own.
+    // Frames of the region belong to its threads.
     if (kind != Objects::Kind::shared && !begin.frames.contains(*base)) continue;
     const std::uint32_t unit = unit_of(place, to.stride, site.bytes);
     widest = std::max(widest, unit);
@@ -140,7 +139,7 @@ StoreBound bound_of(const RegionStores& region, const Begin& begin, const DataOb
   builder.limit(widest);
   StoreBound bound = builder.bound();
   if (bound.bytes < int_bytes) return {};
-  // By no other way than the argument do most regions reach a stack.
+  // Most regions reach a stack only through the argument.
   if (!region.writes_storage && begin.argument != 0) bound.of_stacks = begin.frames;
   return bound;
 }

@@ -1,4 +1,4 @@
-// All that the code of a region stores, found before it runs; and what follows from it once the region's
+// All stores of a region's code, found before it runs, and the bound that follows from them once the region's
 // argument is known.
 #pragma once
 
@@ -16,24 +16,24 @@ namespace musubi::stores {
 struct RegionStores {
   static constexpr std::size_t sites_max = 256;
 
-  bool is_known = false;  // false: there may be any store
-  // Wider pieces are not left whole by some store of words at a place that is not known.
+  bool is_known = false;  // false: any store is possible
+  // The widest piece that stores of words at unknown places leave whole.
   std::uint32_t words = 8;
-  // A pointer may be changed by an atomic operation at a place that is not known.
+  // An atomic operation at an unknown place may change a pointer.
   bool changes_pointers = false;
-  // Storage of threads lies on stacks, too.
+  // Thread-local storage is on stacks, too.
   bool writes_storage = false;
   std::vector<Site> sites;  // outside of frames
   Roots roots;
 };
 
-// Where a region begins.
+// The state at the beginning of a region.
 struct Begin {
   std::uintptr_t argument;  // its record, in `frames`
   AddressRange frames;      // of all functions that wait for it
 };
 
-// What holds for the stores of `region` until it ends. `data`: the program's variables; `objects`: all other
+// The bound of the stores of `region` until it ends. `data`: the program's variables; `objects`: all other
 // shared memory.
 StoreBound bound_of(const RegionStores& region, const Begin& begin, const DataObjects& data,
                     const Objects& objects);

@@ -12,18 +12,18 @@ namespace musubi::stores {
 class Roots {
  public:
   struct Found {
-    // `number`: the memory of `object`. Else the address that stands in the word at parent + offset.
+    // `number`: the memory of `object`. Else the pointer in the word at parent + offset.
     Root parent = Root::number;
     std::int64_t offset = 0;
     AddressRange object{};
-    bool is_named = false;  // the code has the address where the object begins
+    bool is_named = false;  // the code names the address where the object begins
   };
 
   // Memory at a known address, whose bytes belong together: a variable.
   Root object(const AddressRange& object, bool is_named) {
     return find_or_add({Root::number, 0, object, is_named});
   }
-  // What the word at `parent` + `offset` points to when the region begins.
+  // The target of the word at `parent` + `offset` when the region begins.
   Root cell(Root parent, std::int64_t offset) { return find_or_add({parent, offset, {}, false}); }
 
   const std::vector<Found>& all() const { return found_; }
@@ -36,7 +36,7 @@ class Roots {
  private:
   static constexpr std::size_t found_max = 64;
 
-  // Root::number where there is no room: then nothing is known of the address.
+  // Root::number if there is no room: the address then counts as unknown.
   Root find_or_add(const Found& wanted);
 
   std::vector<Found> found_;

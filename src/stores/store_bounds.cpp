@@ -4,7 +4,8 @@
 
 namespace musubi::stores {
 
-// Objects that came or went may have other code at the same addresses, and other functions by the same names.
+// After a change of the loaded objects there may be other code at the same addresses, and other functions of
+// the same names.
 StoreBound StoreBounds::of(std::uintptr_t function, const Begin& begin) {
   if (code_.refresh()) {
     data_.refresh(code_);

@@ -1,5 +1,4 @@
-// What is known of the stores of a region: its code is looked into once, before it runs
-// (docs/decisions/merge_unit.md).
+// Bounds the stores of a region: examines its code once, before it runs (docs/decisions/races.md).
 #pragma once
 
 #include <cstdint>
@@ -18,9 +17,9 @@ class StoreBounds {
   // `objects` outlives this.
   explicit StoreBounds(const Objects& objects) : objects_(objects) {}
 
-  // Of the function at `function`, which is about to be called. Reads the pointers that the code will read.
-  // The first call takes some 100 ns for each instruction that the function can reach; a fixed number of
-  // these is looked at. One caller at a time, outside of signal handlers.
+  // The bound for the function at `function`, which is about to be called. Reads the pointers that the code
+  // will read. The first call takes some 100 ns for each instruction that the function can reach, up to a
+  // fixed number of instructions. One caller at a time, outside of signal handlers.
   StoreBound of(std::uintptr_t function, const Begin& begin);
 
  private:

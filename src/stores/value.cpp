@@ -14,7 +14,7 @@ std::uint64_t magnitude(std::int64_t value) {
   return value < 0 ? 0 - bits : bits;
 }
 
-// What is a multiple of `stride` is one of a smaller stride, too.
+// A multiple of `stride` is also a multiple of every divisor of it.
 std::uint32_t bounded(std::uint64_t stride) {
   constexpr std::uint64_t most = std::uint64_t{1} << 31, step = 4096;
   return static_cast<std::uint32_t>(stride < most ? stride : std::gcd(stride, step));
@@ -25,7 +25,7 @@ std::int64_t remainder(std::int64_t offset, std::uint32_t stride) {
   return rest < 0 ? rest + stride : rest;
 }
 
-// Of a number only the remainder counts.
+// For a number only the remainder matters.
 Value made(Root root, bool backward, std::uint64_t stride, std::int64_t offset) {
   Value value{root, backward, bounded(stride), offset};
   if (root == Root::number && value.stride != 0) value.offset = remainder(offset, value.stride);
@@ -43,8 +43,8 @@ Value joined(const Value& a, const Value& b) {
   if (a.root != b.root) return {};
   const std::uint64_t apart =
       magnitude(added(a.offset, static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(b.offset))));
-  // Of a frame only what lies above may be kept in mind: the lower one of two places. What goes in steps
-  // already, and is lower again, goes down in a loop.
+  // For a frame, keep the lower of the two addresses: only memory above it is tracked. A value with a stride
+  // whose offset decreases again moves downwards in a loop.
   const bool is_lower = a.root == Root::frame && b.offset < a.offset;
   return made(a.root, a.backward || b.backward || (is_lower && !a.is_exact()),
               std::gcd(std::gcd(a.stride, b.stride), apart), is_lower && a.is_exact() ? b.offset : a.offset);
@@ -62,7 +62,8 @@ Value negated(const Value& value) {
               static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(value.offset)));
 }
 
-// Remainders are differences of numbers, too: only what is taken from a constant counts as negated.
+// Differences between numbers may be remainders, too: only a subtraction from a constant counts as a
+// negation.
 Value difference(const Value& a, const Value& b) {
   if (b.root == Root::number) {
     Value result = sum(a, negated(b));

@@ -1,26 +1,25 @@
-// Where an address leads, as far as code tells it before it runs: from which root, how far, and in which
-// steps.
+// An abstract value of an address, derived from code before it runs: its root, offset and stride.
 #pragma once
 
 #include <cstdint>
 
 namespace musubi::stores {
 
-// What an address was made from. The roots from `first_found` on are listed in Roots.
+// The origin of an address. Roots lists the roots from `first_found` on.
 enum class Root : std::uint16_t {
-  number,    // none: a number, or an address of which nothing is known
-  frame,     // the function's own frame: where rsp was at its entry
+  number,    // none: a number, or an unknown address
+  frame,     // the function's own frame: rsp at its entry
   outer,     // a frame of a function that has called this one
-  storage,   // the thread's own, beyond its frames
+  storage,   // thread-local, outside of the frames
   fresh,     // memory that the region itself has allocated
   argument,  // the argument record of the region
   first_found
 };
 
-// root + offset + k * stride, for some whole number k. A stride of 0 means: exactly there.
+// root + offset + k * stride, for some integer k. A stride of 0 means exactly root + offset.
 struct Value {
   Root root = Root::number;
-  // k may be negative: made by a negation, or of an address in the frame that was lowered.
+  // k may be negative: after a negation, or for an address in the frame that was lowered.
   bool backward = false;
   std::uint32_t stride = 1;
   std::int64_t offset = 0;
@@ -31,16 +30,16 @@ struct Value {
   friend bool operator==(const Value&, const Value&) = default;
 };
 
-// A value that is one of both.
+// A value that covers both.
 Value joined(const Value& a, const Value& b);
 Value sum(const Value& a, const Value& b);
-// Of two addresses only where their root is one place for sure.
+// For two addresses only if their root is certainly one place.
 Value difference(const Value& a, const Value& b);
 Value negated(const Value& value);
 Value product(const Value& value, std::int64_t factor);
-// The same in steps of `stride` as well.
+// The same with an additional stride.
 Value spread(const Value& value, std::uint32_t stride);
-// What an operation on 32 bits leaves of its result, extended by zeros or by the sign.
+// The result of an operation on 32 bits, extended by zeros or by the sign.
 Value cut_to_32_bits(const Value& value, bool by_sign);
 
 }  // namespace musubi::stores

@@ -22,7 +22,7 @@ Frame Frame::at_entry(const Arguments& arguments) {
   return frame;
 }
 
-// rsp leads to the stack, whatever it was made from.
+// rsp always points to the stack, however it was computed.
 void Frame::set(unsigned number, const Value& value) {
   const bool is_lost = number == rsp && value.root != Root::frame;
   registers_[number] = is_lost ? Value{Root::frame, false, 1, lowest} : value;
@@ -43,7 +43,7 @@ void Frame::forget_slots(std::int64_t from, std::int64_t to) {
                 [=](const Slot& slot) { return slot.offset + word_bytes > from && slot.offset < to; });
 }
 
-// An index stays in its array, which begins at the address without it.
+// An index stays inside its array, which begins at the address without the index.
 void Frame::store(const Value& address, std::size_t bytes, const Value& value) {
   if (!address.is_exact()) return forget_slots(lowest_of(address), INT64_MAX);
   forget_slots(address.offset, address.offset + static_cast<std::int64_t>(bytes));

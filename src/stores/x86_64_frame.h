@@ -1,4 +1,4 @@
-// What the registers and the words of the frame hold at one place of a function.
+// The registers and the words of the frame at one point of a function.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ inline constexpr std::array<unsigned, 6> argument_registers{rdi, rsi, rdx, rcx, 
 // The values of argument registers at a call.
 using Arguments = std::array<Value, argument_registers.size()>;
 
-// A bit for each register: those that a call may change, by the ABI. rax rcx rdx rsi rdi r8 ... r11.
+// A bit for each register that a call may change by the ABI: rax rcx rdx rsi rdi r8 ... r11.
 using RegisterSet = std::uint16_t;
 inline constexpr RegisterSet changed_by_calls = 0b0000'1111'1100'0111;
 
@@ -26,23 +26,23 @@ class Frame {
 
   const Value& value(unsigned number) const { return registers_[number]; }
   void set(unsigned number, const Value& value);
-  // As the function that is called sees them: this frame is an outer one there.
+  // The argument values for a called function, in which this frame is an outer one.
   Arguments arguments() const;
 
-  // A store of `bytes` at `address` in the frame. `value` is what it writes, where that is one word.
+  // A store of `bytes` at `address` in the frame. `value` is the stored word, if it is one word.
   void store(const Value& address, std::size_t bytes, const Value& value);
   Value load(std::int64_t offset) const;
 
-  // An address in the frame goes where others may find it: the object that begins there is theirs, too.
+  // An address in the frame escapes: other code may then access the object that begins there.
   void let_out(const Value& address);
-  // A store to what was let out.
+  // A store to escaped memory.
   void change_let_out() { forget_slots(let_out_, INT64_MAX); }
-  // A call that changes these registers. `changes_frame`: and what was let out.
+  // A call that changes these registers and, with `changes_frame`, escaped memory.
   void call(RegisterSet changed, bool changes_frame, const Value& result);
-  // What the function has changed so far, of what calls may change.
+  // The registers that the function has changed so far, of those that calls may change.
   RegisterSet changed() const { return changed_; }
 
-  // What holds here and there. Result: whether that is less than what held here.
+  // Keeps only the facts that hold in both frames. Result: whether this frame has lost some.
   bool join(const Frame& other);
 
  private:
@@ -58,7 +58,7 @@ class Frame {
   std::array<Value, 16> registers_;
   RegisterSet changed_ = 0;
   std::vector<Slot> slots_;
-  std::int64_t let_out_ = INT64_MAX;  // the lowest offset that was
+  std::int64_t let_out_ = INT64_MAX;  // the lowest escaped offset
 };
 
 }  // namespace musubi::stores::x86_64

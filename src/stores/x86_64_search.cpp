@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t word_bytes = 8, int_bytes = 4;
 
-// No object but the root's own is reached by either.
+// Neither store reaches an object other than the root's.
 Site joined(const Site& a, const Site& b) {
   return {spread(stores::joined(a.address, b.address), 1), std::max(a.bytes, b.bytes),
           a.is_atomic && b.is_atomic};
@@ -67,7 +67,7 @@ void Search::branch(Walk& walk, std::uintptr_t target, const Frame& frame) {
   }
 }
 
-// From one target to where the way ends or meets another.
+// From one target to the end of the path, or to a known target.
 void Search::walk_from(Walk& walk, std::uintptr_t address, Frame frame) {
   std::uintptr_t at = address;
   do {
@@ -86,7 +86,7 @@ bool Search::is_looked_into(std::uintptr_t code) const {
          (range->kind == LoadedCode::Kind::program || range->kind == LoadedCode::Kind::languages);
 }
 
-// Of atomics that were patched, what they were before.
+// Patched atomics are decoded from their original bytes.
 bool Search::decode(std::uintptr_t address) {
   if (const atomics::Site* const site = atomics::x86_64::patched_site(address))
     return step_.decode(site->code.data(), site->bytes, address);
@@ -98,12 +98,12 @@ bool Search::decode(std::uintptr_t address) {
 bool Search::follow(Walk& walk, std::uintptr_t& at, Frame& frame) {
   if (const std::optional<Site> store = step_.store(frame, places_)) {
     note(walk, *store);
-    // Perhaps to this frame, by an address that has come back.
+    // This store may change the frame through an escaped address.
     const Root root = store->address.root;
     if (root == Root::outer || root == Root::number) frame.change_let_out();
   }
   step_.carry_out(frame, places_);
-  // A call walks over other code.
+  // A call overwrites step_.
   const Step::Goes goes = step_.goes();
   const std::uintptr_t next = step_.next(), target = step_.target(), named = step_.named_address();
   // Code that gets the address of a function may call it: the runtime does, with tasks.
@@ -162,7 +162,7 @@ Search::Summary Search::call_slot(Walk& walk, std::uintptr_t slot, const Frame& 
   // A program may have a function of its own by this name.
   const bool is_own = range != nullptr && range->kind == LoadedCode::Kind::program;
   const bool is_number = range != nullptr && range->kind == LoadedCode::Kind::mathematics;
-  Summary summary;  // of a function that changes all that it may
+  Summary summary;  // of a function with all effects that are possible
   switch (is_own ? KnownCall::unknown : known_call(name)) {
     case KnownCall::writes_nothing:
       return summary;
@@ -186,8 +186,8 @@ Search::Summary Search::call_slot(Walk& walk, std::uintptr_t slot, const Frame& 
   return is_number ? summary : look_at(function, frame.arguments(), walk.depth + 1);
 }
 
-// Frames, and memory that the region has allocated, are written to by their own threads, unless these have
-// told others where it is; and what others load from memory that changes is a place that is not known.
+// Stores to frames and to memory that the region has allocated are made by their own threads, unless their
+// address has escaped; an address that another thread then loads from changing memory is an unknown place.
 void Search::note(Walk& walk, const Site& site) {
   const bool is_lost = !site.address.is_exact();
   switch (site.address.root) {
@@ -195,7 +195,7 @@ void Search::note(Walk& walk, const Site& site) {
       if (!is_lost) {
         const Value named = places_.named(static_cast<std::uintptr_t>(site.address.offset));
         if (Roots::is_found(named.root)) add({named, site.bytes, site.is_atomic});
-        return;  // else it is no memory of a variable
+        return;  // otherwise it is no memory of a variable
       }
       if (!site.is_atomic) give_up();
       found_.changes_pointers = found_.changes_pointers || site.bytes >= word_bytes;

@@ -13,7 +13,7 @@
 
 namespace musubi::stores::x86_64 {
 
-// Of the region `function`, whose argument lies on a stack.
+// The stores of the region `function`, whose argument is on a stack.
 RegionStores find_stores(std::uintptr_t function, const LoadedCode& code, const DataObjects& data);
 
 class Search {
@@ -25,7 +25,7 @@ class Search {
  private:
   static constexpr std::size_t instructions_max = 100'000, depth_max = 48;
 
-  // What a caller sees of a function.
+  // The effects of a function on its caller.
   struct Summary {
     bool returns = true;
     bool changes_outer = true;  // frames of its callers
@@ -35,15 +35,15 @@ class Search {
   struct Known {
     Arguments arguments;
     Summary summary;
-    bool is_open;  // being walked over: the caller's own summary will have what it stores
+    bool is_open;  // in progress: the caller's own summary will include its stores
   };
-  // A place of a function that more than one way leads to.
+  // A point of a function that several paths lead to.
   struct Target {
     std::uintptr_t address;
     Frame frame;
-    bool is_pending;  // to be walked from
+    bool is_pending;  // still to be walked
   };
-  // A function while it is walked over.
+  // The state of a walk over one function.
   struct Walk {
     std::size_t depth;
     std::vector<Target> targets;
@@ -51,7 +51,7 @@ class Search {
     Summary summary{false, false, 0, Value{}};
   };
 
-  // More of this cannot be known.
+  // The search cannot bound the stores.
   Summary give_up() {
     given_up_ = true;
     return {};
@@ -60,7 +60,7 @@ class Search {
   Summary walk_over(std::uintptr_t function, const Arguments& arguments, std::size_t depth);
   void walk_from(Walk& walk, std::uintptr_t address, Frame frame);
   bool decode(std::uintptr_t address);
-  // Result: whether the way goes on after the step, or, by `at`, elsewhere.
+  // Result: whether the path continues after the step, or at a new `at`.
   bool follow(Walk& walk, std::uintptr_t& at, Frame& frame);
   void branch(Walk& walk, std::uintptr_t target, const Frame& frame);
   bool call(Walk& walk, const Summary& summary, Frame& frame);

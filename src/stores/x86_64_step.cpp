@@ -105,12 +105,12 @@ std::uintptr_t Step::target() const noexcept {
   return next_ + static_cast<std::uintptr_t>(displacement(operand(0).mem));
 }
 
-// Exchange with memory is atomic without being told.
+// XCHG with memory is atomic without a prefix.
 bool Step::is_atomic() const noexcept {
   return (decoded_.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 || decoded_.mnemonic == ZYDIS_MNEMONIC_XCHG;
 }
 
-// Of a store that leaves parts out: one of these is stored or not. 0: the store is whole.
+// For a store that may skip parts: the size of such a part. 0: the store is whole.
 std::uint32_t Step::element_bytes(const ZydisDecodedOperand& operand) const noexcept {
   switch (decoded_.mnemonic) {
     case ZYDIS_MNEMONIC_MASKMOVDQU:
@@ -134,7 +134,7 @@ std::uint32_t Step::element_bytes(const ZydisDecodedOperand& operand) const noex
   return repeats ? std::max(operand.size / 8u, 1u) : 0;
 }
 
-// A displacement is an address where code lies at a fixed place.
+// In code at a fixed address a displacement is an address.
 Value Step::address_of(const ZydisDecodedOperandMem& memory, const Frame& frame, Places& places) const {
   const auto number = static_cast<std::uintptr_t>(displacement(memory));
   if (memory.base == ZYDIS_REGISTER_RIP) return places.named(next_ + number);
@@ -199,7 +199,7 @@ void Step::write(const ZydisDecodedOperand& to, const Value& value, Frame& frame
   if (is_register(to)) {
     const unsigned number = number_of(to.reg.value);
     if (number == no_register) return;
-    const bool is_address = Roots::is_found(value.root);  // below 4 GiB, if it is in half a register
+    const bool is_address = Roots::is_found(value.root);  // below 4 GiB, if it fits into half a register
     if (to.size == word_bits ||
         (to.size == int_bits && is_address && operand(1).type == ZYDIS_OPERAND_TYPE_IMMEDIATE)) {
       frame.set(number, value);
@@ -247,7 +247,7 @@ std::optional<Value> Step::result_of_sum(const Frame& frame, Places& places) con
   }
 }
 
-// What the instruction writes to its first operand; nothing: it is none of those that make addresses.
+// The value that the instruction writes to its first operand; nothing: it does not compute addresses.
 std::optional<Value> Step::result(const Frame& frame, Places& places) const {
   if (moves_if(decoded_.mnemonic))
     return joined(read(operand(0), frame, places), read(operand(1), frame, places));
@@ -293,7 +293,7 @@ bool Step::carry_out_stack(Frame& frame, Places& places) const {
       return true;
     }
     case ZYDIS_MNEMONIC_AND: {
-      // A frame that begins at a rounder address. All that it has lies apart from what lay above.
+      // The function aligns its frame: all slots of the frame are then separate from the memory above it.
       constexpr std::int64_t far_below = std::int64_t{1} << 32;
       if (!is_register(operand(0)) || number_of(operand(0).reg.value) != rsp) return false;
       frame.set(rsp, sum(frame.value(rsp), Value::exactly(Root::number, -far_below)));
@@ -312,7 +312,7 @@ void Step::carry_out(Frame& frame, Places& places) const {
   if (decoded_.meta.category == ZYDIS_CATEGORY_CALL || decoded_.meta.category == ZYDIS_CATEGORY_RET) return;
   const std::optional<Value> made =
       decoded_.operand_count_visible == 0 ? std::nullopt : result(frame, places);
-  // Memory first: its address is that from before.
+  // Memory first: its address uses the old register values.
   for (const ZydisOperandType type : {ZYDIS_OPERAND_TYPE_MEMORY, ZYDIS_OPERAND_TYPE_REGISTER}) {
     for (std::size_t i = 0; i < decoded_.operand_count; ++i) {
       const bool is_first = i == 0 && made;

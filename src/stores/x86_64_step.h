@@ -1,4 +1,4 @@
-// One instruction of finished code, as far as it matters for what the code stores and where it goes on.
+// One instruction of finished code: its stores and its successors.
 #pragma once
 
 #include <Zydis/Zydis.h>
@@ -21,25 +21,25 @@ class Step {
     to_target,  // always
     to_either,  // to the target or on
     into_call,  // of the target
-    to_slot,    // where the word at the target leads
+    to_slot,    // to the address in the word at the target
     into_slot,  // the same as a call
     back,       // returns
     nowhere,    // ends the process
-    anywhere,   // not known, or into the kernel
+    anywhere,   // unknown, or into the kernel
   };
 
   Step() noexcept;
-  // Decodes the instruction `code` that stands at `address`. Result: false when it is none.
+  // Decodes the instruction `code`, located at `address`. Result: false if it is invalid.
   bool decode(const void* code, std::size_t available, std::uintptr_t address) noexcept;
 
   std::uintptr_t next() const noexcept { return next_; }
   Goes goes() const noexcept;
   std::uintptr_t target() const noexcept;  // 0: none
-  // The store outside of this frame, with what held before the instruction; there is at most one.
+  // The store outside of this frame, by the state before the instruction; there is at most one.
   std::optional<Site> store(const Frame& frame, Places& places) const;
   // An address that the instruction names as a value, 0: none.
   std::uintptr_t named_address() const noexcept;
-  // What holds after the instruction.
+  // Updates the frame to the state after the instruction.
   void carry_out(Frame& frame, Places& places) const;
 
  private:

@@ -13,7 +13,7 @@ Task<bool> Background::begin(Stand::Barrier worst) {
   co_return true;
 }
 
-// Of all policies, and of the first one in order.
+// Whether the rank's barrier has released the writes under all policies, those under the first one in order.
 Task<bool> Background::has_released_at_barrier() {
   if (!stand_.has_released_at_barrier()) co_return false;
   co_return co_await ordering_.has_released_at_barrier();
@@ -41,7 +41,7 @@ Task<bool> Background::answer() {
   }
 }
 
-// The changes that acquires have made to blocks of this rank.
+// Counts the changes that acquires have made to blocks of this rank.
 std::uint64_t Background::changes() const {
   return counters_.get(trace::Counter::invalidations) + counters_.get(trace::Counter::fetches);
 }
@@ -72,10 +72,10 @@ Task<bool> Background::turn(bool silent) {
   co_return helps;
 }
 
-// Some ranks may not keep order, and their answers to the turn not have been in order, even if this rank
-// keeps it already. No thread sees what has changed until it is certain that all ranks do. Order has its
-// price: it is not kept for programs that compute. A thread that spins is back at a closed page before this
-// has ended.
+// Some ranks may not keep order, and may have answered this poll out of order, even if this rank keeps it
+// already. No thread sees the changes until all ranks are known to keep order. Order has a cost: it is not
+// kept for programs that only compute. A spinning thread faults on a closed page before this task ends, which
+// distinguishes it.
 Task<bool> Background::turn_beside_unordered(bool silent) {
   co_await ordering_.hold_openings();
   const std::uint64_t before = changes();

@@ -1,14 +1,16 @@
-// The work of a rank for the others, and for its own threads, while these run program code and call nothing
-// (docs/decisions/background.md). A thread that waits for a plain word to change, as `omp atomic read` and
-// std::atomic::load are compiled, tells nobody that it waits. Nor does the thread that stores to the word.
+// Synchronisation by a rank on behalf of other ranks, and of its own threads, while these run program code
+// and make no calls (docs/decisions/background.md). A thread that waits for a plain word to change, as `omp
+// atomic read` and std::atomic::load are compiled, does not announce its wait. Neither does the thread that
+// stores to the word.
 //
-// - A rank whose threads have not synchronised for a while takes a turn: it asks the others for a release of
-//   what they have written, and acquires it. What others have changed is closed, and read anew.
-// - A rank that is asked releases everything as of one moment, beside its threads, or says that it stands at
-//   a barrier and has done so.
+// - A rank whose threads have not synchronised for a while polls: it asks the other ranks to release their
+//   writes, and acquires them. Blocks that other ranks have changed are closed, and fetched again at the next
+//   access.
+// - A rank that is asked releases everything as of one moment, while its threads run, or answers that it is
+//   at a barrier and has released there.
 //
-// The program's threads are told nothing, and pay nothing while no thread waits. When a turn closes pages
-// that a thread then reads again at once, it lets order be kept in the job (flag_order.h).
+// The program's threads are not notified, and pay nothing while no thread waits. If a poll closes pages that
+// a thread immediately reads again, it makes the job keep order (flag_order.h).
 #pragma once
 
 #include <atomic>
@@ -22,21 +24,21 @@
 
 namespace musubi::sync {
 
-// One object per rank. Its tasks: one at a time, on a thread that runs no program code.
+// One object per rank. Its tasks run one at a time, on a thread that runs no program code.
 class Background {
  public:
   Background(FlagOrder& flags, coherence::Ordering& ordering, Stand& stand, trace::Counters& counters)
       : flags_(flags), ordering_(ordering), stand_(stand), counters_(counters) {}
 
-  // Answers the other ranks, if any has asked for a release, or for a lock that this rank keeps. Result:
-  // whether any had.
+  // Answers other ranks that have asked for a release, or for a lock that this rank keeps. Result: whether
+  // any had.
   Task<bool> answer();
-  // Takes a turn. Result: whether a thread here may wait for bytes that others have changed. `silent`: no
-  // thread of this rank has called the runtime for a while. Only then the turn lets order be kept, or be kept
-  // for longer.
+  // Polls. Result: whether a thread here may wait for bytes that other ranks have changed. `silent`: no
+  // thread of this rank has called the runtime for a while. Only then may the poll make the job keep order,
+  // or keep it longer.
   Task<bool> turn(bool silent = true);
-  // Whether order is kept, and a turn has ended since all ranks keep it: from then on no flag comes before
-  // its data.
+  // Whether order is kept, and a poll has ended since all ranks keep it: from then on no flag becomes visible
+  // before its data.
   bool is_certain() const noexcept {
     return certain_in_.load() != 0 && certain_in_.load() == flags_.settled();
   }

@@ -68,10 +68,10 @@ void Barrier::Parts::begin(Passage& passage) {
   passage.gave_nothing_ = gathered.view().empty();
 }
 
-// Gathered notices leave the own signature when every thread that might take them from there has them
-// already. If all threads of the job wait here, that is now. A thread that does not wait here may read the
+// Gathered notices leave the own signature once every thread that might fetch them from there already has
+// them. If all threads of the job wait here, that is now. A thread that does not wait here may read the
 // signature of a rank that has left, while its own rank is still acquiring. Then the notices leave at the
-// next barrier: a rank enters it only after it has acquired all of this one.
+// next barrier: a rank enters it only after it has acquired everything of this one.
 void Barrier::Parts::end(Passage& passage) {
   passage.stage_ = Passage::Stage::passed;
   if (!passage.gave_nothing_) protocol.forget(passage.complete_ ? passage.given_ : mark_before);
@@ -79,8 +79,8 @@ void Barrier::Parts::end(Passage& passage) {
   prepare_next();
 }
 
-// Nobody looks at the slots of the next barrier before that barrier: while the program works their lines can
-// already come here.
+// No rank reads the slots of the next barrier before that barrier: their lines can move here while the
+// program works.
 void Barrier::Parts::prepare_next() {
   if (!gathered.view().empty()) gathered.clear();
   ++epoch;
@@ -113,7 +113,7 @@ Need Barrier::Parts::advance(Passage& passage) {
   return Need::nothing;
 }
 
-// Result: false when the mailbox of the peer is full.
+// Result: false if the peer's mailbox is full.
 bool Barrier::Parts::send(Passage& passage) {
   if (passage.sent_) return true;
   if (!direct || write_to_peer(passage)) {

@@ -1,5 +1,6 @@
 // Barrier of all ranks with a payload from rank 0: signatures travel in ceil(log2 P) rounds (dissemination
-// barrier, Hensgen, Finkel and Manber 1988), so that at the end everybody has acquired everybody's writes.
+// barrier, Hensgen, Finkel and Manber 1988), so that at the end every rank has acquired the writes of all
+// ranks.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +19,8 @@ class Barrier final : public fabric::Listener {
  public:
   using Payload = Round::Payload;
 
-  // Told in each passage when all that this rank wrote before has been released, and before any other rank is
-  // waited for. Must not block.
+  // Called in each passage after all earlier writes of this rank have been released, before the wait for
+  // other ranks. Must not block.
   class ReleaseListener {
    public:
     virtual void on_released() noexcept = 0;
@@ -28,19 +29,19 @@ class Barrier final : public fabric::Listener {
     ~ReleaseListener() = default;
   };
 
-  // How far this rank has got in one barrier.
+  // Progress of this rank in one barrier.
   class Passage {
    public:
-    // `payload` becomes rank 0's. `quiescent`: no thread of this rank touches shared memory meanwhile (see
-    // Protocol::release). `complete`: all threads of this rank that may release or acquire wait for this
-    // barrier to end.
+    // `payload` becomes rank 0's. `quiescent`: no thread of this rank touches shared memory during the
+    // barrier (see Protocol::release). `complete`: all threads of this rank that may release or acquire wait
+    // for this barrier to end.
     Passage(Payload& payload, bool quiescent, bool complete)
         : payload_(payload), quiescent_(quiescent), complete_(complete) {}
     Passage(const Passage&) = delete;
-    // Without news: nothing is released or acquired. No rank that has passed is asked for anything by this
-    // barrier, or by one before: it may leave the job.
+    // Carries no notices: releases and acquires nothing. Neither this barrier nor an earlier one sends a
+    // request to a rank that has passed: it may leave the job.
     static Passage last(Payload& payload) { return Passage(payload); }
-    // Passed: whether all ranks but 0 were quiescent.
+    // After the passage: whether all ranks but 0 were quiescent.
     bool others_quiescent() const { return others_quiescent_; }
 
    private:
@@ -50,18 +51,18 @@ class Barrier final : public fabric::Listener {
 
     Payload& payload_;
     const bool quiescent_;
-    bool complete_;                 // on all ranks that this one has heard of
-    bool others_quiescent_ = true;  // all ranks but 0 that this one has heard of
+    bool complete_;                 // on all ranks that this one has heard from
+    bool others_quiescent_ = true;  // all ranks but 0 that this one has heard from
     const bool last_ = false;
     Stage stage_ = Stage::arrived;
     bool has_payload_ = false;
     bool gave_nothing_ = true;  // the own signature was empty
-    // Of the present round:
+    // In the current round:
     unsigned round_ = 0;
-    bool written_ = false;      // into the peer's slot
+    bool written_ = false;      // to the peer's slot
     bool sent_ = false;         // and the peer has its message if it wants one
     bool message_due_ = false;  // this rank has asked for one
-    bool has_notices_ = false;  // those that lie on the sender's board
+    bool has_notices_ = false;  // on the sender's board
     std::uint64_t given_ = 0;   // mark of the own signature, for forget()
   };
 
@@ -72,16 +73,15 @@ class Barrier final : public fabric::Listener {
   ~Barrier();
   static std::size_t board_bytes(std::uint32_t ranks, std::size_t notices_max);
 
-  // Before the first passage; null: nobody. It outlives the barrier.
+  // Before the first passage; null: none. The listener outlives the barrier.
   void set_release_listener(ReleaseListener* listener);
 
-  // Releases, waits for everybody, acquires. One passage per rank at a time.
-  // pass() goes as far as there is nothing to do that needs a task. With little written, and peers that come
-  // soon and can write to this rank's memory, it goes to the end. Result: whether it is through; if not,
-  // finish() does the rest.
+  // Releases, waits for all ranks, acquires. One passage per rank at a time. pass() proceeds without tasks;
+  // with few writes, and peers that arrive soon and can write to this rank's memory, it completes the
+  // barrier. Result: whether it has; if not, finish() does the rest.
   bool pass(Passage& passage);
   Task<> finish(Passage& passage);
-  // Both.
+  // pass() and finish().
   Task<> arrive(Payload& payload, bool quiescent, bool complete);
 
   const char* on_message(Rank from, std::span<const std::byte> body) noexcept override;

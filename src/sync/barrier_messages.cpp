@@ -1,5 +1,5 @@
-// The exchange of a barrier by messages: where ranks cannot write into each other's memory, and to wake a
-// peer that sleeps.
+// A barrier's exchange by messages, for ranks that cannot write into each other's memory, and to wake a
+// sleeping peer.
 #include <array>
 #include <cstring>
 
@@ -16,7 +16,7 @@ const char* Barrier::on_message(Rank from, std::span<const std::byte> body) noex
   if (header.round >= parts_->rounds || from != parts_->sender(header.round)) return damaged;
   if (parts_->is_damaged(header, body.subspan(sizeof header))) return damaged;
   BarrierInbox& inbox = parts_->inbox(header.epoch, header.round);
-  // Where peers write into slots a barrier may do without its message.
+  // If peers write into slots, a barrier may need no message.
   const bool is_next = parts_->direct ? header.epoch >= inbox.next_epoch : header.epoch == inbox.next_epoch;
   if (!is_next || inbox.arrived.is_set()) return "its message is of another barrier";
   inbox.next_epoch = header.epoch + 2;

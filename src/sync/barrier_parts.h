@@ -1,4 +1,4 @@
-// What a barrier is made of; for the sources of Barrier alone.
+// Internals of Barrier, for its source files only.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ using coherence::Notice;
 using coherence::Signature;
 using coherence::SignatureView;
 
-// Of a message between two ranks, in one round.
+// Header of a message between two ranks in one round.
 struct BarrierHeader {
   std::uint64_t epoch;
   std::uint32_t round;
   std::uint8_t has_payload;
-  std::uint8_t complete;          // on all ranks that this one has heard of
+  std::uint8_t complete;          // on all ranks that this one has heard from
   std::uint8_t others_quiescent;  // all of these but rank 0 are quiescent
-  std::uint8_t on_board;          // the notices do not fit into the message: they lie on the sender's board
+  std::uint8_t on_board;          // the notices exceed the message: they are on the sender's board
   std::uint64_t notice_count;
   LogicalTime minimum;
   LogicalTime base;  // of the packed notices
@@ -43,16 +43,16 @@ static_assert(sizeof(BarrierMessage) <= fabric::message_bytes_max);
 // As many as a signature holds in a large job, over any network.
 static_assert(coherence::signature_notices_for(UINT32_MAX, UINT64_MAX) <= packed_notices_max);
 
-// The notices and marks that have arrived for one round. Two barriers can be under way at once (a fast peer
-// is one ahead), never three: a peer enters barrier n+2 only after everybody has entered n+1, and so has left
-// n.
+// The notices and marks that have arrived for one round. Two barriers can be in progress at once (a fast peer
+// is one ahead), never three: a peer enters barrier n+2 only after all ranks have entered n+1 and so have
+// left n.
 struct BarrierInbox {
   BarrierMessage message;
   Event arrived;
-  std::uint64_t next_epoch = 0;  // of the next message; by the thread that delivers
+  std::uint64_t next_epoch = 0;  // of the next message; set by the delivering thread
 };
 
-// What a passage must wait for before it can go on.
+// The condition that a passage must wait for.
 enum class BarrierNeed : std::uint8_t { nothing, release, room, message, notices, acquire };
 
 struct Barrier::Parts {
@@ -64,18 +64,18 @@ struct Barrier::Parts {
   std::size_t notices_max;
   std::uint64_t blocks_max;
   unsigned rounds;
-  bool direct;  // peers write into each other's slots; a message only where one is asked for
+  bool direct;  // peers write into each other's slots, and send a message only on request
   std::vector<std::byte> gathered_memory;
   Signature gathered;
   std::vector<BarrierInbox> inboxes;  // [parity of the epoch][round]
   std::vector<Notice> received;
-  std::uint64_t epoch = 1;         // of the barrier that is under way, or of the next one
-  std::uint64_t mark_before = 0;   // of the own signature, at the barrier before
-  std::vector<std::byte*> boards;  // of the receivers, by round; null: not asked for yet
+  std::uint64_t epoch = 1;         // of the barrier in progress, or of the next one
+  std::uint64_t mark_before = 0;   // of the own signature, at the previous barrier
+  std::vector<std::byte*> boards;  // of the receivers, by round; null: not yet asked for
   ReleaseListener* listener = nullptr;
 
   // A rank's board: a slot for each [parity of the epoch][round]. Without direct access it is the sender's,
-  // and holds no more than the notices.
+  // and holds only the notices.
   std::size_t slot_offset(std::uint32_t round) const {
     return ((epoch & 1) * rounds + round) * BarrierSlot::bytes(notices_max);
   }

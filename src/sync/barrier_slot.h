@@ -1,6 +1,6 @@
 // A peer with direct access to this rank's memory (Capabilities::local_pointer) writes here for one round of
-// the barrier: one cache line, and behind it the notices when there are any. One line crosses between the
-// cores for each message, and a rank that polls it disturbs only the peer that fills it.
+// the barrier: one cache line, followed by the notices if there are any. One line crosses between the cores
+// for each message, and a rank that polls it disturbs only the peer that fills it.
 #pragma once
 
 #include <array>
@@ -15,22 +15,22 @@
 
 namespace musubi::sync {
 
-// What travels in one round.
+// The data of one round.
 struct Round {
   using Payload = std::array<std::uint64_t, 6>;
 
   coherence::SignatureView signature;
-  const Payload* payload;  // null: not known to the sender
-  bool complete;           // all threads wait for the barrier on all ranks that the sender has heard of
+  const Payload* payload;  // null: unknown to the sender
+  bool complete;           // all threads wait for the barrier on all ranks that the sender has heard from
   bool others_quiescent;   // all of those ranks but rank 0 are quiescent
 };
 
-// A view of a slot, which may be another rank's. Zero memory is a slot that was never filled. Filled by one
-// peer for epochs that differ by two; the owner has left epoch n before the peer fills n+2.
+// A view of a slot, which may be another rank's. Zeroed memory is a slot that was never filled. One peer
+// fills it, for epochs that differ by two; the owner has left epoch n before the peer fills n+2.
 //
 // The mark is written last, by an exchange: a rank that sees it sees everything else of its epoch (release,
-// acquire). An owner that is tired of looking asks for a message: it exchanges the old mark for a question.
-// The peer finds the question, or the owner finds the mark: one of the two always learns of the other.
+// acquire). An owner that stops polling asks for a message: it exchanges the old mark for a question. Either
+// the peer finds the question, or the owner finds the mark.
 class BarrierSlot {
  public:
   static constexpr std::size_t bytes(std::size_t notices_max) {
@@ -38,9 +38,9 @@ class BarrierSlot {
   }
   explicit BarrierSlot(std::byte* place) : line_(*reinterpret_cast<Line*>(place)) {}
 
-  // By the peer: it is about to fill the slot.
+  // Peer: it is about to fill the slot.
   void prefetch() const { prefetch_for_writing(&line_); }
-  // By the peer. Result: whether the owner has asked for a message.
+  // Peer. Result: whether the owner has asked for a message.
   bool fill(std::uint64_t epoch, const Round& round) {
     const coherence::SignatureView& signature = round.signature;
     line_.minimum = signature.minimum;
@@ -54,16 +54,16 @@ class BarrierSlot {
     return mark().exchange(epoch << content_bits | content) == question(epoch);
   }
 
-  // By the owner.
+  // Owner.
   std::atomic_ref<std::uint64_t> mark() const { return std::atomic_ref<std::uint64_t>(line_.mark); }
   static bool is_filled(std::uint64_t seen_mark, std::uint64_t epoch) {
     return seen_mark >> content_bits == epoch && seen_mark != question(epoch);
   }
-  // Result: whether a message will come; otherwise the slot has been filled since `seen_mark` was seen.
+  // Result: whether a message will come; otherwise the slot has been filled since `seen_mark` was read.
   bool ask(std::uint64_t seen_mark, std::uint64_t epoch) {
     return mark().compare_exchange_strong(seen_mark, question(epoch));
   }
-  // REQUIRES: filled. Valid until the owner enters the next epoch but one.
+  // REQUIRES: the slot is filled. The result is valid until the owner enters the next epoch but one.
   Round read() const {
     const std::uint64_t content = mark().load(std::memory_order_relaxed) & content_mask;
     return {{line_.minimum, {notices(), static_cast<std::size_t>(content & (others_quiescent_bit - 1))}},
@@ -73,7 +73,7 @@ class BarrierSlot {
   }
 
  private:
-  // How many notices there are, whether there is a payload, and who waits; all ones: a question.
+  // Number of notices, whether there is a payload, and the two flags; all ones: a question.
   static constexpr unsigned content_bits = 24;
   static constexpr std::uint64_t content_mask = (std::uint64_t{1} << content_bits) - 1;
   static constexpr std::uint64_t payload_bit = std::uint64_t{1} << (content_bits - 1);

@@ -1,6 +1,6 @@
-// The clocks of the job, which releases raise and acquires read (coherence.md section 7): words spread over
-// the ranks. A release and the acquires that are to see it name the same channel: the number of whatever
-// tells the others that the release is over.
+// The clocks of the job, which releases raise and acquires read: words distributed over the ranks. A release
+// and the acquires that must see it name the same channel: the number of the word or event by which other
+// ranks learn that the release is over.
 #pragma once
 
 #include <array>
@@ -15,27 +15,27 @@
 
 namespace musubi::sync {
 
-// Any number: the address of a word, say. Several channels may share a clock; then an acquire covers more.
+// Any number, such as the address of a word. Channels may share a clock; then an acquire covers more.
 using Channel = std::uint64_t;
 
 class Clock {
  public:
   static constexpr std::size_t word_count = 1024;  // of the job
 
-  // Some of the words lie in the control region of each rank, at `offset`.
+  // Each rank holds a part of the words in its control region, at `offset`.
   Clock(fabric::Fabric& fabric, coherence::Protocol& protocol, std::uint64_t offset, Hooks hooks = {})
       : fabric_(fabric), protocol_(protocol), offset_(offset), hooks_(hooks) {}
   static constexpr std::size_t bytes(std::uint32_t ranks) {
     return (word_count + ranks - 1) / ranks * sizeof(std::uint64_t);
   }
 
-  // Raises the channel's clock to cover what this rank has released, and what it has acquired.
+  // Raises the channel's clock to cover this rank's releases and acquires so far.
   Task<> raise(Channel channel);
-  // Makes everything visible here that the channel's clock covers.
+  // Makes all releases that the channel's clock covers visible here.
   Task<> acquire(Channel channel);
 
  private:
-  // Neighbouring channels, as of neighbouring words, have clocks at different ranks.
+  // Neighbouring channels, such as neighbouring words, have clocks at different ranks.
   static std::size_t number_of(Channel channel) noexcept;
   Rank keeper_of(std::size_t number) const noexcept {
     return Rank{static_cast<std::uint32_t>(number % fabric_.ranks())};
@@ -48,7 +48,7 @@ class Clock {
   coherence::Protocol& protocol_;
   const std::uint64_t offset_;
   [[no_unique_address]] const Hooks hooks_;
-  std::array<std::atomic<std::uint64_t>, word_count> seen_{};  // what each word was at least
+  std::array<std::atomic<std::uint64_t>, word_count> seen_{};  // lower bound of each word
 };
 
 }  // namespace musubi::sync

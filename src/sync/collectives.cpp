@@ -10,7 +10,7 @@
 namespace musubi::sync {
 namespace {
 
-constexpr std::size_t value_bytes_min = 64;  // that every job can bring together in one call
+constexpr std::size_t value_bytes_min = 64;  // that every job can gather in one call
 
 // Small jobs take one message per round.
 std::size_t bytes_max_for(std::uint32_t ranks, std::size_t payload_max) {
@@ -37,13 +37,12 @@ Collectives::Collectives(fabric::Fabric& fabric, Hooks hooks)
   fabric.listen(fabric::MessageKind::collective, this);
 }
 
-// Values that a message of this round is about: those of its sender and of the ranks before it.
+// Number of values in a message of this round: those of its sender and of the ranks before it.
 std::uint32_t Collectives::blocks_in(unsigned round) const {
   return std::min(1u << round, ranks_ - (1u << round));
 }
 
-// Where the bytes lie, or come to lie, that `sender` sends in this round: this rank, or the one 2^round
-// before it.
+// The buffer for the bytes that `sender` sends in this round: this rank, or the one 2^round before it.
 std::span<std::byte> Collectives::outgoing(const CollectiveTerms& terms, unsigned round,
                                            std::uint32_t sender) {
   const std::uint32_t first = slot_of(sender);
@@ -101,7 +100,8 @@ std::span<const std::byte> Collectives::value_of(Rank rank) const {
   return {values_.data() + slot_of(rank.value) * value_bytes_, value_bytes_};
 }
 
-// Messages are delivered one at a time. Of other terms than this rank's all that counts is that they are.
+// Messages are delivered one at a time. A message with terms other than this rank's only reports the
+// mismatch.
 const char* Collectives::on_message(Rank from, std::span<const std::byte> body) noexcept {
   Header header;
   if (body.size() < sizeof header) return "its message of a collective call is too short";
@@ -125,7 +125,7 @@ const char* Collectives::on_message(Rank from, std::span<const std::byte> body) 
   return nullptr;
 }
 
-// Its sender and its lengths follow from the round and the terms.
+// Sender and lengths must match the round and the terms.
 bool Collectives::is_damaged(Rank from, const Header& header, std::size_t bytes) noexcept {
   const CollectiveTerms& terms = header.terms;
   if (header.round >= rounds_ || from.value != (self_ + ranks_ - (1u << header.round)) % ranks_) return true;
@@ -135,7 +135,8 @@ bool Collectives::is_damaged(Rank from, const Header& header, std::size_t bytes)
   return header.bytes != whole || header.offset > whole || bytes > whole - header.offset;
 }
 
-// It looks after it has said where it is, on_message() the other way round: one of the two finds the other.
+// Publishes its position before it reads the newest message; on_message() does the reverse: one of the two
+// sees the other.
 void Collectives::begin_barrier(const CollectiveTerms& terms) noexcept {
   if (rounds_ == 0) return;
   const std::uint64_t position = state_.load(std::memory_order_relaxed) / 2 + 1;

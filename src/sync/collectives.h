@@ -1,10 +1,10 @@
-// Small values that all ranks bring together: every rank gets what each rank, or one, has given. In
-// ceil(log2 P) rounds of messages (the all-to-all broadcast of Bruck et al. 1997), of which each carries what
-// its sender has gathered. They order nothing in shared memory.
+// Gathers small values: every rank gets the values of all ranks, or of one. Takes ceil(log2 P) rounds of
+// messages (the all-to-all broadcast of Bruck et al. 1997), each with the values that its sender has
+// gathered. Orders nothing in shared memory.
 //
-// Calls that do not fit together are found. A rank in a call sends its first message before it waits. The
-// messages of the first round go round all ranks; so if the calls differ, there is a rank whose neighbour is
-// in another call, and it learns that, in a barrier too.
+// Mismatching calls are detected. A rank in a call sends its first message before it waits. The messages of
+// the first round form a ring of all ranks; if the calls differ, at least one rank receives a message of
+// another call and detects it, even in a barrier.
 #pragma once
 
 #include <atomic>
@@ -21,15 +21,15 @@
 
 namespace musubi::sync {
 
-// What all ranks must say alike in one call. The numbers mean what the caller wants them to mean, but for
-// `bytes`, of each rank's value, and `giver`.
+// The parameters of one call, which must be equal on all ranks. The caller defines their meaning, except for
+// `bytes`, the size of each rank's value, and `giver`.
 struct CollectiveTerms {
   static constexpr std::uint32_t all_give = ~std::uint32_t{0};
 
   std::uint32_t call = 0;
   std::uint32_t detail = 0;
   std::uint32_t root = 0;
-  std::uint32_t giver = all_give;  // the only rank whose value counts
+  std::uint32_t giver = all_give;  // the only rank whose value counts; all_give: every rank's does
   std::uint64_t bytes = 0;         // at most Collectives::bytes_max()
   std::uint64_t part = 0;
 
@@ -40,8 +40,8 @@ class Collectives final : public fabric::Listener {
  public:
   class MismatchListener {
    public:
-    // This rank is in `own`, and `other` is in `theirs`, as the same call of the job. Any thread that
-    // polls, perhaps more than once. Must not block.
+    // This rank is in `own` and `other` is in `theirs`, as the same call of the job. Called by any thread
+    // that polls, perhaps more than once. Must not block.
     virtual void on_mismatch(const CollectiveTerms& own, Rank other,
                              const CollectiveTerms& theirs) noexcept = 0;
 
@@ -50,19 +50,19 @@ class Collectives final : public fabric::Listener {
   };
 
   explicit Collectives(fabric::Fabric& fabric, Hooks hooks = {});
-  // Before the first call; outlives the last.
+  // Before the first call; the listener outlives the last.
   void set_mismatch_listener(MismatchListener* listener) { mismatch_listener_ = listener; }
 
-  // Of a value in one call. Less in large jobs.
+  // Limit of a value in one call. Less in large jobs.
   std::size_t bytes_max() const { return bytes_max_; }
 
-  // One call at a time per rank; all ranks, in the same order. Result: false when the calls do not fit
-  // together; the listener was told, and no call follows.
+  // One call at a time per rank; all ranks, in the same order. Result: false if the calls do not match; the
+  // listener has been told, and no call may follow.
   Task<bool> gather(const CollectiveTerms& terms, std::span<const std::byte> mine);
-  // After gather(), until the next call: the value of `rank`, which gave one.
+  // After gather(), until the next call: the value of `rank`, which must have given one.
   std::span<const std::byte> value_of(Rank rank) const;
 
-  // Around a barrier of another kind that stands in the order of calls.
+  // Around a barrier of another kind that is one of the sequence of calls.
   void begin_barrier(const CollectiveTerms& terms) noexcept;
   void end_barrier() noexcept {
     state_.store(state_.load(std::memory_order_relaxed) & ~in_barrier, std::memory_order_relaxed);
@@ -74,7 +74,7 @@ class Collectives final : public fabric::Listener {
   struct Header {
     std::uint64_t position;  // of the call, among all
     std::uint32_t round;
-    std::uint32_t offset;  // of these bytes in those of the round
+    std::uint32_t offset;  // of these bytes within the round's
     std::uint32_t bytes;   // of the round
     std::uint32_t unused = 0;
     CollectiveTerms terms;
@@ -85,7 +85,8 @@ class Collectives final : public fabric::Listener {
     std::byte payload[payload_max];
   };
   static_assert(sizeof(Message) == fabric::message_bytes_max);
-  // Two calls can be under way at once, as with barriers: a rank two ahead would have heard from this one.
+  // Two calls can be in progress at once, as with barriers: a rank cannot be two ahead without a message of
+  // this one.
   struct Inbox {
     CollectiveTerms terms;
     std::vector<std::byte> bytes;
@@ -93,7 +94,7 @@ class Collectives final : public fabric::Listener {
     std::uint64_t arrived_at = 0;  // position, from the first message on
     Event complete;
   };
-  static constexpr std::uint64_t in_barrier = 1;  // beside the position, doubled
+  static constexpr std::uint64_t in_barrier = 1;  // low bit of state_; the rest is the position
 
   std::uint32_t slot_of(std::uint32_t rank) const { return (self_ + ranks_ - rank) % ranks_; }
   std::uint32_t blocks_in(unsigned round) const;
@@ -113,11 +114,11 @@ class Collectives final : public fabric::Listener {
   const std::size_t bytes_max_;
   [[no_unique_address]] const Hooks hooks_;
   std::vector<Inbox> inboxes_;     // [parity of the position][round]
-  std::vector<std::byte> values_;  // by slot: how far the rank is before this one
+  std::vector<std::byte> values_;  // by slot: the distance of the rank before this one
   std::size_t value_bytes_ = 0;    // of the last call
-  CollectiveTerms barrier_;        // while in one
+  CollectiveTerms barrier_;        // of the barrier in progress
   std::atomic<std::uint64_t> state_{0};
-  std::atomic<std::uint64_t> newest_{0};  // position of a message that has arrived
+  std::atomic<std::uint64_t> newest_{0};  // position of the newest message
   std::atomic<std::uint32_t> newest_from_{0};
   MismatchListener* mismatch_listener_ = nullptr;
 };

@@ -10,8 +10,8 @@ Task<> Conditions::join(ConditionId condition, Wait& wait) {
   co_await records_.close(opened);
 }
 
-// A thread that wakes this one may have taken it out of the queue just before it expired. Then it is chosen:
-// otherwise the signal would be lost for the others that wait.
+// Another thread may have taken this one out of the queue just before the wait expired. Then it counts as
+// chosen: otherwise the signal would be lost to the other waiting threads.
 Task<bool> Conditions::await(ConditionId condition, Wait& wait) {
   WaitRecords::Waiter& waiter = *wait.waiter_;
   if (hooks_.injected(InjectedBug::condition_joined_late)) {

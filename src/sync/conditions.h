@@ -1,7 +1,7 @@
-// Condition variables of the job: threads of any rank sleep until another signals. A thread waits in three
-// steps. It joins the queue while it holds the program's lock, gives the lock back, and awaits the signal; so
-// no signal is lost that another thread gives after it had the lock. Then it takes the lock again, which
-// brings what the others wrote.
+// Condition variables of the job: threads of any rank sleep until another thread signals. A thread waits in
+// three steps: it joins the queue while it holds the program's lock, releases the lock, and awaits the
+// signal; a signal given by a thread that has held the lock since is never lost. Then it takes the lock
+// again, which makes the writes of other threads visible.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Conditions {
   // One wait of one thread.
   class Wait {
    public:
-    // To be passed to expire(), from join() until any time later.
+    // An argument for expire(), from join() until any later time.
     remote_lock::Grants::Expiry expiry() const { return {waiter_->grant.key, waiter_->grant.serial}; }
 
    private:
@@ -32,13 +32,13 @@ class Conditions {
     std::optional<WaitRecords::Waiter> waiter_;
   };
   Task<> join(ConditionId condition, Wait& wait);
-  // Until signal() chooses this thread, or the wait expires. Result: whether it was chosen.
+  // Blocks until signal() chooses this thread, or the wait expires. Result: whether it was chosen.
   Task<bool> await(ConditionId condition, Wait& wait);
   // Ends a wait of this rank if it has not ended; any thread of the rank.
   Task<> expire(remote_lock::Grants::Expiry expiry) { return remote_lock::Grants::expire(fabric_, expiry); }
 
-  // Wakes the thread that has waited longest, or every thread that waits now. Nobody waits: nothing. One look
-  // tells that.
+  // Wakes the longest-waiting thread, or all threads that wait now. Without a waiting thread it costs one
+  // read.
   Task<> signal(ConditionId condition);
   Task<> broadcast(ConditionId condition);
 

@@ -1,4 +1,4 @@
-// Where the parts of the control region lie: the same on every rank, computed from the sizes of the job.
+// Offsets of the parts of the control region: the same on every rank, computed from the sizes of the job.
 #pragma once
 
 #include <cstddef>

@@ -13,14 +13,14 @@ namespace {
 
 using coherence::control_region;
 
-// A rank that was stopped in a release, or has ended there, must not stop the others for good.
+// A rank that was stopped in a release, or has ended there, must not stop other ranks for good.
 constexpr unsigned looks_max = 4000;
-// Others may change a block each time that it was brought.
+// Other ranks may change a block each time it is fetched.
 constexpr unsigned openings_max = 64;
 constexpr std::size_t acquires_at_once_max = 16;  // each has a buffer for a signature
 constexpr unsigned acquires_max = 16, acquires_in_place_max = 4;
 
-// Announced before anybody else can see the block.
+// Announces a release before any other rank can see the block.
 template <class Announce>
 class AnnouncedModification final : public coherence::Modification {
  public:
@@ -42,7 +42,8 @@ class AnnouncedModification final : public coherence::Modification {
   Announce announce_;
 };
 
-// While it lives, blocks change behind open pages, except where siblings would see that.
+// During its life blocks are updated in place although their pages are open, unless sibling threads would see
+// that.
 class QuiescentMeanwhile {
  public:
   QuiescentMeanwhile(coherence::Ordering& ordering, bool siblings) : ordering_(ordering), stands_(!siblings) {
@@ -83,7 +84,7 @@ void FlagOrder::expect() noexcept {
   others_settled_in_.store(settled());
 }
 
-// The ranks pass the same barriers: what all had here once, they lose together.
+// All ranks pass the same barriers, so that credit which all have had here once runs out on all at once.
 Task<> FlagOrder::renew() {
   if (!is_due_to_renew()) co_return;
   if (assured() < low_credit) co_await give_credit(barriers_without_flush);
@@ -112,7 +113,7 @@ Task<> FlagOrder::give_credit(std::uint64_t barriers) {
   }
 }
 
-// With siblings while order is kept also what these write meanwhile, as of one moment.
+// With siblings, while order is kept, also releases their concurrent writes, as of one moment.
 Task<> FlagOrder::release_all(bool siblings) {
   co_await protocol_.release(coherence::Scope::everything(), false);
   if (siblings && in_use()) co_await ordering_.release_as_of_now();
@@ -124,8 +125,8 @@ Task<> FlagOrder::release_announced(bool siblings) {
   note_end();
 }
 
-// Under the gate. A guest is seen here, or its request is answered later, which ends this. Without a
-// background no thread would answer.
+// REQUIRES: change_gate_ is held. A guest is either seen here, or its request, answered later, ends the lone
+// state. Without a background no thread would answer.
 void FlagOrder::be_alone_if_possible() noexcept {
   const bool has_guests = word(guests).load() != guests_before_barrier_.load() &&
                           !hooks_.injected(InjectedBug::alone_beside_guests);
@@ -146,7 +147,7 @@ Task<> FlagOrder::begin_alone() {
   be_alone_if_possible();
 }
 
-// Operations that began before are over, and no block is opened out of order any more.
+// When it ends, earlier operations have ended, and no block is opened out of order any more.
 Task<> FlagOrder::end_alone() {
   auto pass = co_await change_gate_.enter();
   if (!is_alone() || hooks_.injected(InjectedBug::alone_in_regions)) co_return;
@@ -191,10 +192,10 @@ Task<> FlagOrder::hand_over(Task<> unlock, bool siblings) {
   if (!siblings) co_await acquire_what_shows();
 }
 
-// Works as a processor's indivisible operations do. A thread that sees the operation sees all that was
-// written here before it; and all that was written before the value it finds is seen here after it. Writes
-// that sibling threads make meanwhile may go out with the block, so a release follows. Only an operation that
-// a release follows counts as one: otherwise its end would be taken for the end of that release.
+// Ordered as an atomic instruction of a processor: a thread that sees the operation sees all earlier writes
+// of this rank, which in turn sees all writes made before the value that it finds. Concurrent writes of
+// sibling threads may be published with the block, so a release follows. Only an operation followed by a
+// release is announced as one: otherwise its end would be taken for the end of that release.
 Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, bool siblings) {
   while (is_alone()) {
     if (protocol_.modify_at_once(block, modification)) co_return;
@@ -214,8 +215,8 @@ Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, b
   co_await acquire_in_order();
 }
 
-// A reader that sees as many ends as there were beginnings has seen the end of these releases, or of later
-// ones. Result: the sequence word of the peer's signature after them.
+// Once as many releases have ended as had begun at the first read, those releases, or as many later ones, are
+// over. Result: the sequence word of the peer's signature afterwards.
 Task<std::uint64_t> FlagOrder::await_releases(Rank peer) {
   std::array<std::uint64_t, 2> seen{};
   std::uint64_t sequence = 0;
@@ -231,7 +232,7 @@ Task<std::uint64_t> FlagOrder::await_releases(Rank peer) {
   co_return sequence;
 }
 
-// Noted only when all of it has been acquired: another thread must not go on before.
+// Stores the new sequence word only after everything has been acquired, because other threads rely on it.
 Task<> FlagOrder::acquire_from(Rank peer) {
   std::atomic<std::uint64_t>& acquired = acquired_[peer.value];
   const std::uint64_t sequence = co_await await_releases(peer);
@@ -248,8 +249,8 @@ Task<> FlagOrder::acquire(bool siblings) {
 
 Task<> FlagOrder::acquire_in_order() {
   if (is_alone()) co_return;
-  // Another acquire takes what the acquire itself brings into pages that stay open. Others may have something
-  // new each time: in the end the pages are closed.
+  // A further acquire covers changes that an acquire itself brought into pages that stay open. Other ranks
+  // may have changes each time: after acquires_in_place_max attempts the pages are closed.
   std::uint32_t number = 0;
   for (unsigned attempt = 0; attempt < acquires_max; ++attempt) {
     if (attempt == acquires_in_place_max) ordering_.set_quiescent(false);
@@ -266,7 +267,7 @@ Task<> FlagOrder::acquire_in_order() {
   (void)co_await ordering_.acquire_ended(number);
 }
 
-// Before the thread goes on for which all this was changed.
+// Runs before the thread for which the pages were changed continues.
 Task<> FlagOrder::acquire_what_shows() {
   if (ordering_.shows_unordered()) co_await acquire_in_order();
 }
@@ -278,7 +279,7 @@ Task<bool> FlagOrder::fault(BlockId block, coherence::Touch touch, bool siblings
     if (outcome != coherence::FaultOutcome::not_in_order) co_return outcome == coherence::FaultOutcome::open;
     co_await acquire(siblings);
   }
-  // Others change the block each time. An acquire now would close it again.
+  // Other ranks change the block each time. An acquire now would close it again.
   co_return co_await protocol_.fault(block, touch.wanted);
 }
 
@@ -289,9 +290,9 @@ Task<> FlagOrder::before_barrier(bool siblings) {
   co_await release_announced(siblings);
 }
 
-// A rank that was asked at the barrier has said that it has released; it did so before it kept order, and
-// its unpublished blocks would show what is written from now on. And the barrier may have brought more than
-// its notices tell into pages that stayed open; no thread has seen it yet.
+// A rank that was asked at the barrier has answered that it had released, but it did so before it kept order,
+// and its unpublished blocks would show later writes. The barrier may also have brought more changes into
+// open pages than its notices list; no thread has seen them yet.
 Task<> FlagOrder::after_barrier(bool siblings) {
   if (must_settle() && !hooks_.injected(InjectedBug::order_not_kept_behind_barrier)) {
     co_await settle();

@@ -1,4 +1,4 @@
-// Requests for releases: how a rank gets what threads of another one have written while these call nothing.
+// Requests for releases: fetch the writes of another rank's threads while these make no calls.
 #include <algorithm>
 #include <array>
 
@@ -13,7 +13,7 @@ namespace {
 using coherence::control_region;
 
 constexpr std::uint64_t first_credit = 8, credit_max = 64;  // barriers
-// A rank that is stopped, or about to leave, must not stop the others for good.
+// A rank that is stopped, or about to leave, must not stop other ranks for good.
 constexpr unsigned looks_max = 4000;
 
 }  // namespace
@@ -37,7 +37,7 @@ Task<> FlagOrder::end_if_unused() {
   }
 }
 
-// A rank that answers has settled before, or stands at a barrier: then it settles behind it.
+// A rank that answers has settled before, or is at a barrier and settles after it.
 Task<> FlagOrder::others_settle() {
   for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
     if (bell_ == nullptr || Rank{rank} == fabric_.self()) continue;
@@ -84,7 +84,7 @@ Task<std::uint64_t> FlagOrder::request(Rank peer) {
   co_return number;
 }
 
-// A thread waits for it: the bell must have rung.
+// A thread waits for the answer: retries until the bell has rung.
 Task<> FlagOrder::request_release(Rank peer) {
   (void)co_await count_request(peer);
   for (unsigned attempt = 0; !bell_->ring(peer); ++attempt) co_await pause(attempt);
@@ -99,7 +99,7 @@ Task<bool> FlagOrder::has_answered(Rank peer, std::uint64_t request) {
 
 Task<> FlagOrder::ask_all() {
   const std::uint64_t entry = settled();
-  const bool is_assured = assured() != 0;  // a rank without credit answers, too, and keeps no order
+  const bool is_assured = assured() != 0;  // a rank without credit answers, too, but keeps no order
   co_await request_releases();
   for (unsigned look = 0;; ++look) {
     const bool all_have = co_await have_answered(look);
@@ -164,7 +164,7 @@ Task<> FlagOrder::answer(bool siblings) {
   note_end();
   co_await note_answer(request, kept);
   if (!was_alone) co_return;
-  auto pass = co_await change_gate_.enter();  // the rank that asked was no guest, perhaps
+  auto pass = co_await change_gate_.enter();  // the request may have come from a rank that is no guest
   be_alone_if_possible();
 }
 

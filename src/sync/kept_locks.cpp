@@ -15,7 +15,7 @@ void LockTable::let_stay(std::uint32_t uses, ReleaseRequests& requests) noexcept
 
 bool LockTable::lock_at_once(LockId lock) noexcept {
   Parts& p = *parts_;
-  if (p.protocol.binds_to_locks()) return false;  // it has something to do at each lock
+  if (p.protocol.binds_to_locks()) return false;  // it works at each lock
   LocalLock& local = p.local(lock);
   if (!local.hold.try_take()) return false;
   const bool is_here =
@@ -32,9 +32,9 @@ bool LockTable::keep(LockId lock) noexcept {
   Parts& p = *parts_;
   LocalLock& local = p.local(lock);
   if (p.uses_before_stay == 0 || local.uses_in_row < p.uses_before_stay) return false;
-  if (p.protocol.binds_to_locks()) return false;  // what a release brings out depends on the lock
-  local.keeps.store(local.keeps.load(std::memory_order_relaxed) + 1);  // behind all that was written
-  local.kept.store(true);                                              // before anybody can claim it
+  if (p.protocol.binds_to_locks()) return false;  // the changes to release depend on the lock
+  local.keeps.store(local.keeps.load(std::memory_order_relaxed) + 1);  // after all writes under the lock
+  local.kept.store(true);                                              // before any rank can claim it
   if (!local.listed) {
     local.listed = true;
     p.list(local);
@@ -53,7 +53,7 @@ bool LockTable::is_claimed(LockId lock) const noexcept {
   return p.is_claimed(p.local(lock));
 }
 
-// If the number of keeps is the same at the end, all that was written under the lock comes before this.
+// If the number of keeps is the same after a release, the release covers all writes under the lock.
 LockTable::Kept LockTable::kept() noexcept {
   std::atomic<LocalLock*>& locks = parts_->kept_locks;
   if (locks.load() == nullptr) return {};
@@ -64,14 +64,14 @@ LockTable::Kept LockTable::kept() noexcept {
   return Kept{first};
 }
 
-// Under the hold.
+// REQUIRES: the hold.
 LockTable::Settled LockTable::settle(LocalLock& local) noexcept {
   Parts& p = *parts_;
   const bool late = p.hooks.injected(InjectedBug::kept_lock_given_late);
   if (local.kept.load()) {
     if (local.keeps.load() != local.keeps_when_told && !late) return Settled::not_yet;
     if (!p.queue.free_kept(local.number)) {
-      // A rank that tries it asks when it has claimed it.
+      // A rank that tries it sends a request once it has claimed it.
       return p.queue.is_claimed(local.number) ? Settled::claimed : Settled::not_yet;
     }
     local.kept.store(false);
@@ -80,7 +80,7 @@ LockTable::Settled LockTable::settle(LocalLock& local) noexcept {
   return Settled::yes;
 }
 
-// Result: false when another rank wants it. It may have asked when the lock was on no list.
+// Result: false if another rank wants it. That rank may have asked while the lock was on no list.
 bool LockTable::list_again(LocalLock& local) noexcept {
   parts_->list(local);
   return !parts_->is_claimed(local);
@@ -121,8 +121,8 @@ Task<bool> LockTable::give(Kept kept) {
   co_return all_served;
 }
 
-// Takes the hold. Result: false if the lock is in use here. Where another rank wants it, a thread that has
-// the hold gives it back at once, or gives the lock away.
+// Takes the hold. Result: false if the lock is in use here. If another rank wants it, a thread with the hold
+// soon releases it, or gives the lock away.
 Task<bool> LockTable::take_kept(LocalLock& local) {
   for (unsigned attempt = 0;; ++attempt) {
     if (local.hold.try_take()) co_return true;

@@ -1,7 +1,7 @@
-// A lock for the tasks of one rank that does not go from task to task in order of arrival: a thread that runs
-// takes a free lock at once, while the one that waited longest is still waking up. Handing the lock to a
-// sleeper each time would cost a switch of threads for each critical section, however short. A waiter is
-// passed a few times at most: then the lock is handed to it.
+// A lock for the tasks of one rank that is not granted in order of arrival: a running thread takes a free
+// lock at once, while the longest-waiting one is still waking up. Handing the lock to a sleeper each time
+// would cost a context switch for each critical section, however short. A waiting task is overtaken at most
+// passed_max times: then the lock is handed to it.
 #pragma once
 
 #include <atomic>
@@ -14,10 +14,10 @@ namespace musubi::sync {
 
 class LocalHold {
  public:
-  // Times that the first waiter wakes up in vain before the lock is handed to it.
+  // Failed wake-ups of the first waiting task before the lock is handed to it.
   static constexpr int passed_max = 8;
 
-  // Any thread. Waits for nobody.
+  // Any thread. Does not wait.
   bool try_take() noexcept {
     State expected = State::free;
     return state_.compare_exchange_strong(expected, State::held, std::memory_order_acquire);
@@ -49,14 +49,14 @@ class LocalHold {
   }
 
  private:
-  // awaited, promised: held, and the first waiter sleeps or is about to; a promised lock goes to it.
+  // awaited, promised: held, and the first waiting task sleeps or is about to; a promised lock goes to it.
   enum class State : std::uint32_t { free, held, awaited, promised };
 
   bool is_handed_over() noexcept { return handed_over_.exchange(false, std::memory_order_acq_rel); }
 
   std::atomic<State> state_{State::free};
   std::atomic<bool> handed_over_{false};
-  Event freed_;  // awaited by the first waiter; also set late, after that one has gone on
+  Event freed_;  // the first waiting task awaits it; may be set late, after that task has continued
   Gate waiters_;
 };
 

@@ -26,7 +26,7 @@ NewsGift::NewsGift(std::span<std::byte> control, const SignaturePlace& place, co
 }
 
 std::size_t NewsGift::give(Rank next, std::span<std::byte> room) noexcept {
-  // The word of another rank says nothing about this one.
+  // A word that another rank wrote says nothing about `next`.
   const bool of_another = place_.hooks.injected(InjectedBug::news_for_another);
   const Rank teller = of_another ? Rank{(next.value + 1) % ranks_} : next;
   const std::byte* const word = regions_[control_region.value].base + told_.at(teller);

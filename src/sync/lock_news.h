@@ -1,9 +1,9 @@
-// The news of a signature that come with the grant of a lock. A rank that joins the queue tells the rank
-// before it which stamp of that one's signature it has acquired. The holder carries out for it, when it hands
-// the lock over, the call that it would make then (signature_since.h), and sends the answer along.
+// Notices of a signature, piggy-backed on the grant of a lock. A rank that joins the queue tells the rank
+// before it which stamp of that rank's signature it has acquired. When the holder hands the lock over, it
+// makes the call that the next rank would make then (signature_since.h), and sends the answer with the grant.
 //
-// What a rank has told stays true: it never gives up what it has acquired. So a word of an earlier time, or
-// of another task of the same rank, makes an answer longer, not wrong.
+// A told stamp stays valid, because a rank never gives up acquired changes. An outdated word, or one of
+// another task of the same rank, only makes an answer longer.
 #pragma once
 
 #include <array>
@@ -19,10 +19,10 @@
 
 namespace musubi::sync {
 
-// For each rank a word in the control region of each other one: a stamp of that one's signature.
+// For each rank, a word in the control region of every other rank: a stamp of the latter's signature.
 class ToldStamps {
  public:
-  // They lie at `offset`.
+  // The words are at `offset`.
   explicit ToldStamps(std::uint64_t offset) : offset_(offset) {}
   std::uint64_t at(Rank rank) const { return offset_ + rank.value * sizeof(std::uint64_t); }
 
@@ -33,17 +33,17 @@ class ToldStamps {
 // PORT requests for releases: the background of a rank answers them.
 class ReleaseRequests {
  public:
-  // Asks `peer`, and waits for nothing.
+  // Sends a request to `peer` without waiting for the answer.
   virtual Task<> request_release(Rank peer) = 0;
 
  protected:
   ~ReleaseRequests() = default;
 };
 
-// Of a rank that takes a lock: tells the stamp, and takes the answer in.
+// For a rank that takes a lock: tells the stamp, and receives the answer.
 class NewsAlong final : public remote_lock::Along {
  public:
-  // `look` and `requests` live as long.
+  // `look` and `requests` outlive this object.
   NewsAlong(SignatureReader::Look& look, const ToldStamps& told, Rank self, ReleaseRequests* requests)
       : look_(look), place_(told.at(self)), requests_(requests) {}
 
@@ -59,11 +59,11 @@ class NewsAlong final : public remote_lock::Along {
   std::uint64_t stamp_ = 0;
 };
 
-// Of a rank that hands one over. It gives nothing where the news do not fit into the message, or its
-// signature is changing just now: then the taker asks. Any number of threads.
+// For a rank that hands a lock over. Gives nothing if the notices exceed the message, or the signature is
+// changing at the moment: then the next holder asks. Any number of threads.
 class NewsGift final : public remote_lock::Gift {
  public:
-  // `control`: the own control region.
+  // `control`: this rank's control region.
   NewsGift(std::span<std::byte> control, const SignaturePlace& place, const ToldStamps& told, Rank self,
            std::uint32_t ranks);
 

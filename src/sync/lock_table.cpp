@@ -29,9 +29,9 @@ LockTable::LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trac
           hooks}) {}
 LockTable::~LockTable() = default;
 
-// The signature of the last holder comes with the lock. It covers at least what this holder released before
-// it gave the lock away; newer notices may come along, which costs at most a needless invalidation. Result:
-// whether another rank had it before.
+// The last holder's signature is acquired with the lock. It covers at least that holder's releases before the
+// hand-over; newer notices in it cost at most a needless invalidation. Result: whether another rank had the
+// lock before.
 Task<bool> LockTable::acquire_from_previous(LockId lock, const remote_lock::Taken& taken,
                                             SignatureReader::Look& look) {
   Parts& p = *parts_;
@@ -45,7 +45,8 @@ Task<bool> LockTable::acquire_from_previous(LockId lock, const remote_lock::Take
 
 Task<bool> LockTable::lock_from_elsewhere(LockId lock) {
   Parts& p = *parts_;
-  // Also while this thread fetches what the lock covers: the rank before asks for the lock again then.
+  // Polls also while this thread fetches the blocks covered by the lock: the previous rank may then want it
+  // again.
   fabric::Looks looks(&p.fabric);
   looks.begin();
   SignatureReader::Look look(p.signatures);
@@ -61,7 +62,7 @@ Task<> LockTable::end_taking(LocalLock& local, bool stayed) {
   p.note_taken(local, stayed);
 }
 
-// A lock that is kept and claimed goes first to the rank that wants it.
+// A kept lock that is claimed goes to the claiming rank first.
 Task<> LockTable::lock(LockId lock) {
   Parts& p = *parts_;
   LocalLock& local = p.local(lock);

@@ -1,5 +1,5 @@
-// The user locks of the job: queue locks whose payload is the signature of the last holder (coherence.md
-// section 7).
+// The user locks of the job: queue locks whose payload is the signature of the last holder (section 7 of
+// docs/design/coherence.md).
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ namespace musubi::sync {
 
 class LockTable {
  public:
-  // `words` (words_bytes(count, ranks), zero) lies in the control region at `words_offset`; the protocol's
-  // signature of each rank in the control region at `signature_offset`, before that. Lock i starts at rank i
-  // mod ranks. A lock that no rank has used costs no memory, but for the rest of a page.
+  // `words` (words_bytes(count, ranks), zero) are in the control region at `words_offset`; each rank's
+  // signature is in its control region at `signature_offset`, before them. Lock i starts at rank i mod ranks.
+  // A lock that no rank has used takes no memory, except for the rest of a page.
   LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::Counters& counters,
             remote_lock::Grants& grants, std::byte* words, std::uint64_t words_offset, std::size_t count,
             std::uint64_t signature_offset, std::size_t notices_max, Hooks hooks = {});
@@ -30,29 +30,28 @@ class LockTable {
     return (words_per_lock * count + ranks) * sizeof(std::uint64_t);
   }
 
-  // Not recursive. The tasks of one rank that want the same lock queue up; one that comes while the first of
-  // them wakes up may pass it, a few times.
-  // try_lock waits for no holder of the lock, and for no rank in its queue; only for the release of a rank
-  // that keeps it (below).
+  // Not recursive. The tasks of one rank that want the same lock queue up; a running task may overtake the
+  // first of them a few times while that wakes up. try_lock does not wait for the holder of the lock or for
+  // its queue, only for the release of a rank that keeps it (below).
   Task<> lock(LockId lock);
   Task<bool> try_lock(LockId lock);
   Task<> unlock(LockId lock);
 
-  // ---- locks that stay with a rank (docs/decisions/kept_locks.md) ----
+  // ---- locks that stay with a rank (docs/decisions/locks.md) ----
   //
-  // A rank that has taken a lock often in a row keeps it when it unlocks, and releases nothing. Its next
-  // release of everything frees the lock; a rank that wants it before that asks for such a release.
+  // A rank that has taken a lock often in a row keeps it at the next unlock, and releases nothing. Its next
+  // release of everything frees the lock; a rank that wants it earlier asks for such a release.
   //
-  // From now on, if `uses` is not 0: the last of so many in a row. `requests` lives as long.
+  // A rank keeps a lock after `uses` consecutive uses; 0: never. `requests` lives as long as this object.
   void let_stay(std::uint32_t uses, ReleaseRequests& requests) noexcept;
-  // lock() without waiting, if the lock is here, and free or kept. Else nothing happens. Cheap.
+  // lock() without waiting, if the lock is here, and free or kept. Otherwise no effect. Cheap.
   bool lock_at_once(LockId lock) noexcept;
-  // Instead of unlock(), where the lock stays. Else nothing happens. Cheap.
+  // Replaces unlock() if the lock stays. Otherwise no effect. Cheap.
   bool keep(LockId lock) noexcept;
   // Whether another rank wants a lock that this rank keeps.
   bool is_claimed(LockId lock) const noexcept;
-  // Releases, and gives the lock to the rank that wants it: for a thread that wants it, too, and comes before
-  // that release.
+  // Releases, and gives the lock to the rank that wants it: for a thread that wants it, too, and does not
+  // wait for the next release.
   Task<> give_up(LockId lock);
 
   struct LocalLock;
@@ -67,11 +66,11 @@ class LockTable {
     LocalLock* first_ = nullptr;
   };
   Kept kept() noexcept;
-  // After a release of everything that began after kept(). free(): those that nobody wants; it waits for
-  // nothing. give(): also gives the others to those who want them. Result: false when another rank wants one
-  // that was not settled: the background must answer once more.
+  // After a release of everything that began after kept(). free() frees the locks that no rank wants, without
+  // waiting. give() also gives the wanted ones to the ranks that want them. Result: false if another rank
+  // wants a lock that was not settled: the background must answer once more.
   bool free(Kept kept) noexcept;
-  void put_back(Kept kept) noexcept;  // instead of that
+  void put_back(Kept kept) noexcept;  // instead of free() or give()
   Task<bool> give(Kept kept);
 
  private:

@@ -1,4 +1,4 @@
-// The insides of LockTable: the locks as the tasks of one rank share them.
+// Internals of LockTable: the locks as the tasks of one rank share them.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,13 @@ struct LockTable::LocalLock {
   LocalHold hold;
   LocalLock* made_before = nullptr;
   std::uint32_t number = 0;  // of the lock
-  // The rest changes under the hold. By this rank:
+  // The rest changes under the hold. Consecutive uses by this rank:
   std::uint32_t uses_in_row = 0;
-  // It was kept so often.
+  // Number of times that it was kept.
   std::atomic<std::uint32_t> keeps{0};
-  // It was not released at its last unlock.
+  // The last unlock did not release.
   std::atomic<bool> kept{false};
-  // It is among those that kept() tells, or has told, and that are not settled yet.
+  // It is among the locks that kept() returns, or has returned and that are not yet settled.
   bool listed = false;
   LocalLock* next = nullptr;
   std::uint32_t keeps_when_told = 0;
@@ -50,7 +50,7 @@ struct LockTable::Parts {
   ~Parts() {
     for (LocalLock* made = made_last.load(); made != nullptr;) delete std::exchange(made, made->made_before);
   }
-  // Made when this rank first uses the lock.
+  // Made at this rank's first use of the lock.
   LocalLock& local(LockId lock) {
     MUSUBI_CHECK(lock.value < count, "lock %u of %zu", lock.value, count);
     const std::atomic_ref<std::uint64_t> address(words[words_per_lock * lock.value + 2]);
@@ -61,13 +61,13 @@ struct LockTable::Parts {
   bool is_claimed(const LocalLock& local) const {
     return local.kept.load() && queue.is_claimed(local.number);
   }
-  // Whoever lists a lock says so to nobody: one that is claimed already must be asked for anew.
+  // Listing a lock notifies no rank: a claimed lock must be requested again.
   void list(LocalLock& local) noexcept {
     local.next = kept_locks.load();
     while (!kept_locks.compare_exchange_weak(local.next, &local)) {
     }
   }
-  // Under the hold, as the next one. Takes a lock that is kept, unless another rank wants it.
+  // REQUIRES for this and the next: the hold. Takes a kept lock, unless another rank wants it.
   bool retake(LocalLock& local) {
     if (!queue.retake(local.number)) return false;
     local.kept.store(false);

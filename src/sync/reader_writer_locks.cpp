@@ -16,7 +16,7 @@ constexpr std::size_t ranks_per_word = 64;
 
 }  // namespace
 
-// Of those that do not wait yet, or are first in the queue.
+// For a thread that is not yet waiting, or is first in the queue.
 bool ReaderWriterLocks::is_open_for(const WaitRecord& record, Share share) {
   return share == Share::writing ? record.holders == 0 : record.holders != held_by_writer;
 }
@@ -73,7 +73,7 @@ Task<> ReaderWriterLocks::unlock(RwLockId lock, Share share) {
   co_await records_.close(opened);
 }
 
-// Whom it wakes looks at the record for the last writer.
+// A woken thread reads the last writer from the record.
 Task<> ReaderWriterLocks::admit(WaitRecords::Opened& opened) {
   WaitRecord& record = opened.record;
   const auto first_share = [&record] { return record.first.exclusive() ? Share::writing : Share::reading; };
@@ -86,7 +86,7 @@ Task<> ReaderWriterLocks::admit(WaitRecords::Opened& opened) {
   } while (!record.first.is_none() && is_open_for(record, first_share()));
 }
 
-// The signature of a rank that has released the lock, or a newer one of that rank.
+// Acquires the signature of the rank that released the lock last, or a newer one of that rank.
 Task<> ReaderWriterLocks::acquire(RwLockId lock, Share share, std::uint64_t last_writer) {
   counters_.add(trace::Counter::lock_acquisitions);
   if (last_writer != 0) {
@@ -114,7 +114,7 @@ Task<> ReaderWriterLocks::acquire_from_readers(RwLockId lock) {
   }
 }
 
-// With the record open.
+// REQUIRES: the record is open.
 Task<> ReaderWriterLocks::note_reader(RwLockId lock) {
   if (hooks_.injected(InjectedBug::reader_not_noted)) co_return;
   const std::uint32_t self = fabric_.self().value;

@@ -1,9 +1,9 @@
-// Locks that many readers, or one writer, hold at a time. First come, first served: threads that wait queue
-// up, neighbouring readers are let in together, and nobody passes a thread that waits. So neither readers nor
+// Locks that many readers, or one writer, hold at a time. First come, first served: waiting threads queue up,
+// neighbouring readers are admitted together, and no thread overtakes a waiting one. Neither readers nor
 // writers starve.
 //
-// A reader sees what the last writer released, a writer what all readers and writers before it released: with
-// the lock comes the number of the last writer, and which ranks have read since.
+// A reader sees the releases of the last writer, a writer those of all earlier readers and writers: the
+// lock's record contains the last writer and the ranks that have read since.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ enum class Share : std::uint8_t { reading, writing };
 
 class ReaderWriterLocks {
  public:
-  // Lock i is record i of `records`. The signatures: as SignatureReader.
+  // Lock i is record i of `records`. The signatures: see SignatureReader.
   ReaderWriterLocks(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::Counters& counters,
                     WaitRecords& records, std::uint64_t signature_offset, std::size_t notices_max,
                     Hooks hooks = {})
@@ -37,9 +37,9 @@ class ReaderWriterLocks {
 
   // Not recursive: a reader that asks again while a writer waits would wait for itself.
   Task<> lock(RwLockId lock, Share share);
-  // Waits for nobody who holds the lock or waits for it.
+  // Does not wait for holders of the lock or its queue.
   Task<bool> try_lock(RwLockId lock, Share share);
-  // REQUIRES: a task of this rank has it so.
+  // REQUIRES: a task of this rank holds it in this way.
   Task<> unlock(RwLockId lock, Share share);
 
  private:

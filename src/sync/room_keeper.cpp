@@ -41,8 +41,8 @@ std::size_t RoomKeeper::free_bytes() const noexcept {
   return allowed > held ? allowed - held : 0;
 }
 
-// What must go before `bytes` come. The rank may hold more than it is allowed already: what a barrier has
-// published.
+// Bytes to free before `bytes` more fit. The rank may already hold more than it is allowed, because of blocks
+// that a barrier has published.
 std::size_t RoomKeeper::missing_for(std::size_t bytes) const noexcept {
   const std::size_t wanted = budget_.held() + bytes, allowed = budget_.allowed();
   return wanted > allowed ? wanted - allowed : 0;
@@ -66,14 +66,14 @@ Task<std::size_t> RoomKeeper::make(std::size_t bytes) {
   co_return freed;
 }
 
-// For homes of others.
+// For homes of other ranks.
 Task<> RoomKeeper::make_room_for(std::size_t bytes) {
   if (const std::size_t missing = missing_for(bytes); missing != 0) (void)co_await room_.throw_out(missing);
   if (const std::size_t missing = missing_for(bytes); missing != 0) (void)co_await sift_homes(missing);
 }
 
-// While order is kept, no block is released alone. Then all are, as of one moment: what is not written again
-// at once may go.
+// While order is kept, no block is released alone. All are then released, as of one moment: blocks that are
+// not written again at once can be evicted.
 Task<> RoomKeeper::release_in_order() {
   if (!flags_.in_use()) co_return;
   const std::uint64_t request = co_await flags_.request_own_release();
@@ -83,8 +83,8 @@ Task<> RoomKeeper::release_in_order() {
   }
 }
 
-// Brings homes to rest that stay here: they need no public copies. It also finds what stands among the homes
-// and is one no more, since another rank has written. Result: the bytes that are free now.
+// Brings homes that stay here to rest: they need no public copies. Also finds blocks listed as homes that are
+// homes no more, because another rank has written them. Result: bytes freed.
 Task<std::size_t> RoomKeeper::sift_homes(std::size_t bytes) {
   std::array<BlockId, offered_max> homes;
   std::size_t freed = 0;
@@ -99,8 +99,8 @@ Task<std::size_t> RoomKeeper::sift_homes(std::size_t bytes) {
   co_return freed;
 }
 
-// Where no word tells of room, the ranks are asked in turn: a word may be out of date, since it says nothing
-// of what others have taken over from there. Result: 0 when nothing can be freed at the moment.
+// If no word shows room, asks the ranks in turn: a word may be out of date, because it does not count the
+// homes that other ranks have taken over from that rank. Result: 0 if nothing can be freed at the moment.
 Task<std::size_t> RoomKeeper::move_homes(std::size_t bytes) {
   bool some_tell_of_room = true;
   for (std::uint32_t attempt = 0; attempt < 2 * fabric_.ranks(); ++attempt) {
@@ -122,13 +122,13 @@ Task<std::size_t> RoomKeeper::move_homes(std::size_t bytes) {
   co_return 0;
 }
 
-// Result: the bytes that it has taken.
+// Result: the bytes that `taker` has taken over.
 Task<std::size_t> RoomKeeper::ask(Rank taker) {
   word(own().answer).store(0);
   co_await fabric::deliver(fabric_, taker, fabric::MessageKind::room, fabric::Urgency::promptly, {});
   for (unsigned attempt = 0; !asks_nobody_.load(); ++attempt) {
     if (const std::uint64_t answer = word(own().answer).load(); answer != 0) co_return answer - 1;
-    if (is_asked()) co_await serve();  // or two ranks would wait for each other
+    if (is_asked()) co_await serve();  // otherwise two ranks could wait for each other
     co_await pause(attempt);
   }
   co_return 0;
@@ -159,8 +159,7 @@ Task<> RoomKeeper::serve_one(Rank from) {
   co_await fabric::transfer(fabric_, from, tell);
 }
 
-// The better one of two; where neither has room, the first one that has. Result: none when no word tells of
-// room.
+// The better of two ranks; if neither has room, the first rank with room. Result: none if no word shows room.
 Task<std::optional<Rank>> RoomKeeper::find_taker() {
   const std::uint32_t ranks = fabric_.ranks();
   const std::uint64_t least = room_.largest_block_bytes();
@@ -189,7 +188,7 @@ Rank RoomKeeper::draw_rank() {
   return rank_after(static_cast<std::uint32_t>((drawn_ >> 33) % (fabric_.ranks() - 1)));
 }
 
-// The others, in turn.
+// The other ranks, in turn.
 Rank RoomKeeper::rank_after(std::uint32_t step) const {
   return Rank{(fabric_.self().value + 1 + step % (fabric_.ranks() - 1)) % fabric_.ranks()};
 }

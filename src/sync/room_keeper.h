@@ -1,7 +1,7 @@
-// Memory of a rank that gets short (docs/decisions/memory_as_cache.md): copies that can be fetched again are
-// thrown out; where that is not enough, homes move to ranks with room. Each rank publishes how much room it
-// has in a word that the others read. One that needs room looks at two ranks, not always the same ones, and
-// asks that with more; no rank knows of all.
+// Frees memory of a rank that runs short of it (docs/decisions/memory.md): evicts copies that can be
+// fetched again; if that is not enough, moves homes to ranks with room. Each rank publishes its free room in
+// a word that other ranks read. A rank that needs room reads the words of two ranks, different ones over
+// time, and asks the one with more; no rank knows all.
 #pragma once
 
 #include <array>
@@ -36,12 +36,12 @@ class RoomKeeper final : private fabric::Listener {
   static constexpr std::size_t offered_max = 64;
   // In the control region of each rank.
   struct Words {
-    std::uint64_t room;    // bytes that this rank has for homes, as it last knew
-    std::uint64_t answer;  // of the rank that was asked: bytes that it has taken, and one
-    std::uint64_t count;   // blocks that are offered
+    std::uint64_t room;    // bytes that this rank had for homes when it last published
+    std::uint64_t answer;  // of the asked rank: bytes that it has taken over, plus one
+    std::uint64_t count;   // number of offered blocks
     std::array<BlockId, offered_max> offered;
   };
-  // Told that another rank asks: some thread should call serve() soon. Inside progress() of the fabric.
+  // Called when another rank asks: a thread should call serve() soon. Inside progress() of the fabric.
   class Waker {
    public:
     virtual void wake() noexcept = 0;
@@ -50,22 +50,22 @@ class RoomKeeper final : private fabric::Listener {
     ~Waker() = default;
   };
 
-  // The words lie at `offset` in the control region of each rank, and the own ones, zero at start, at `own`.
-  // All outlive the keeper.
+  // The words are at `offset` in the control region of each rank; this rank's, zero at start, are at `own`.
+  // All arguments outlive the keeper.
   RoomKeeper(fabric::Fabric& fabric, coherence::Room& room, FlagOrder& flags, const MemoryBudget& budget,
              Waker& waker, std::byte* own, std::uint64_t offset);
-  // The listener belongs to the fabric from now on.
+  // The fabric refers to this object.
   RoomKeeper(const RoomKeeper&) = delete;
 
-  // Frees `bytes`, if that can be done. Waits for other ranks, and serves them meanwhile. No caller holds a
-  // gate; not inside a fault. Result: how many are free now.
+  // Frees `bytes`, if possible. Waits for other ranks, and serves them at the same time. The caller holds no
+  // gate and is not inside a fault. Result: bytes freed.
   Task<std::size_t> make(std::size_t bytes);
   // Takes homes over from the ranks that have asked.
   Task<> serve();
   bool is_asked() const noexcept { return asks_.load() != 0; }
-  // Ends the wait for another rank, now and from now on: it may have ended. Any thread.
+  // Ends the wait for another rank, now and in future: it may have ended. Any thread.
   void ask_no_more() noexcept { asks_nobody_.store(true); }
-  // Tells the others how much room there is.
+  // Tells other ranks how much room there is.
   void publish() noexcept;
 
  private:
@@ -98,7 +98,7 @@ class RoomKeeper final : private fabric::Listener {
   Gate serving_;
   std::uint64_t drawn_;
   std::vector<std::atomic<bool>> asked_;  // by rank
-  std::atomic<std::uint32_t> asks_{0};    // of them
+  std::atomic<std::uint32_t> asks_{0};    // number of set entries
   std::atomic<bool> asks_nobody_{false};
 };
 

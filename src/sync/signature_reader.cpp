@@ -16,7 +16,7 @@ using fabric::Step;
 
 constexpr std::size_t end_bytes = sizeof(fabric::CallEnd);
 
-// For an answer, or for a whole signature; and for an answer that is sent, which may come meanwhile.
+// Room for an answer or a whole signature, and for an answer sent unasked, which may arrive at the same time.
 std::size_t buffer_bytes(std::size_t notices_max) {
   return SignatureReader::Look::sent_answer_bytes_max + end_bytes +
          coherence::notice_bytes(std::max(notices_max, since_notices_max));
@@ -90,7 +90,7 @@ Task<std::uint64_t> SignatureReader::acquire_from(Rank peer, coherence::Audience
   co_return co_await acquire(look, scope, false, audience);
 }
 
-// Only behind the acquire: another thread that looks meanwhile must not go on without what it brings.
+// Only after the acquire: another thread that sees the stamp continues without acquiring.
 void SignatureReader::note(Rank peer, std::uint64_t stamp) noexcept {
   std::atomic<std::uint64_t>& acquired = acquired_[peer.value];
   std::uint64_t known = acquired.load();

@@ -1,4 +1,5 @@
-// Reads the own signature of another rank, and acquires it: all that the rank has released or acquired.
+// Reads the own signature of another rank and acquires it: all changes that the rank has released or
+// acquired.
 #pragma once
 
 #include <array>
@@ -20,8 +21,8 @@ namespace musubi::sync {
 
 class SignatureReader {
  public:
-  // One look at a signature: what was added since this rank last acquired it, by a call; the whole, by gets,
-  // if that is too much. The sequence word tells a torn read.
+  // One read of a signature: by a call, the notices added since this rank last acquired it; by gets, the
+  // whole, if those are too many. The sequence word detects a torn read.
   class Look {
    public:
     static constexpr std::size_t sent_answer_bytes_max = fabric::message_bytes_max;
@@ -29,14 +30,14 @@ class SignatureReader {
 
     explicit Look(SignatureReader& reader);
 
-    // To be done at the peer, in this order; other steps may stand around them, but no other call.
+    // To be executed at the peer, in this order; other steps may surround them, but no other call.
     std::span<const fabric::Step> steps_for(Rank peer) noexcept;
-    // The peer may instead carry out the call by itself, for what comes after the stamp, and send the answer.
-    // It goes to the room, of sent_answer_bytes_max; then take_answer() stands for the steps.
+    // Alternatively the peer makes the call itself, for the notices after the stamp, and sends the answer to
+    // answer_room(), of sent_answer_bytes_max; take_answer() then replaces the steps.
     std::uint64_t acquired_stamp(Rank peer) const noexcept { return reader_.acquired_[peer.value].load(); }
     std::span<std::byte> answer_room() const noexcept { return {buffer_.data(), sent_answer_bytes_max}; }
     void take_answer() noexcept { answer_ = buffer_.data(); }
-    // Of steps that were done. Where it was too short, the next ones bring the whole signature.
+    // After the steps. If the buffer was too short, the next steps fetch the whole signature.
     Result result();
     // REQUIRES: result() was `whole`.
     coherence::SignatureView signature() const;
@@ -44,41 +45,41 @@ class SignatureReader {
     std::uint64_t stamp() const { return board().stamp; }
 
    private:
-    // The place for the answer of a call; the board of a whole signature lies where its result would.
+    // The buffer for the answer of a call; the board of a whole signature has the place of its result.
     fabric::CallEnd& end() const;
     coherence::SignatureBoard& board() const;
 
     const SignatureReader& reader_;
     BufferPool::Buffer buffer_;
-    std::byte* answer_;         // in the buffer: of the call that was asked for, or the one that was sent
-    std::size_t expected_ = 0;  // notices of the whole signature; 0: only the news are asked for
+    std::byte* answer_;         // in the buffer: of the call made, or the one sent
+    std::size_t expected_ = 0;  // notices of the whole signature; 0: only new ones are requested
     SinceRequest request_{};
     std::array<fabric::Step, 3> steps_{};
     std::uint64_t before_ = 0;
     std::uint64_t after_ = 0;
   };
 
-  // The signatures lie at `offset` in the control regions. Offers its procedure to other ranks.
+  // The signatures are at `offset` in the control regions. Offers its procedure to other ranks.
   SignatureReader(fabric::Fabric& fabric, coherence::Protocol& protocol, std::uint64_t offset,
                   std::size_t notices_max, Hooks hooks);
 
-  // Result: the sequence word of what was acquired: as long as the peer has that, there is nothing new.
+  // Result: the sequence word of the acquired signature: as long as the peer has that, there is nothing new.
   Task<std::uint64_t> acquire_from(Rank peer, coherence::Audience audience = coherence::Audience::unknown);
-  // The same by `look`, from `scope.giver`; `is_done`: its steps have been done there.
+  // The same with `look`, from `scope.giver`; `is_done`: its steps have been executed there.
   Task<std::uint64_t> acquire(Look& look, coherence::Scope scope, bool is_done,
                               coherence::Audience audience = coherence::Audience::unknown);
-  // Reads the sequence word alone.
+  // Reads only the sequence word.
   fabric::Step sequence_step(std::uint64_t& sequence) const;
 
  private:
-  // All of `peer` up to the stamp has been acquired.
+  // Everything of `peer` up to the stamp has been acquired.
   void note(Rank peer, std::uint64_t stamp) noexcept;
 
   fabric::Fabric& fabric_;
   coherence::Protocol& protocol_;
   const SignaturePlace place_;
   BufferPool buffers_;
-  std::unique_ptr<std::atomic<std::uint64_t>[]> acquired_;  // by rank: a stamp
+  std::unique_ptr<std::atomic<std::uint64_t>[]> acquired_;  // a stamp for each rank
 };
 
 }  // namespace musubi::sync

@@ -16,7 +16,7 @@ std::uint64_t load(const std::byte* place) noexcept {
   return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(place), __ATOMIC_RELAXED);
 }
 
-// Word by word: its rank may be changing it. Then the sequence word tells.
+// Copies by words: the rank may be changing it, which the sequence word detects.
 template <class T>
 T copy(const std::byte* place) noexcept {
   static_assert(sizeof(T) % sizeof(std::uint64_t) == 0);

@@ -1,5 +1,5 @@
-// What a rank's signature has that the caller has not: as one call. A program that hands over locks alone
-// never empties its signature, so most of it is known at each hand-over.
+// A call that returns the notices of a rank's signature that the caller does not have. A program that only
+// hands locks over never empties its signature, so that most of it is known at each hand-over.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace musubi::sync {
 
-// Where the signatures lie in the control regions.
+// Location of the signatures in the control regions.
 struct SignaturePlace {
   std::uint64_t offset;
   std::size_t notices_max;
@@ -19,14 +19,14 @@ struct SignaturePlace {
 };
 
 struct SinceRequest {
-  std::uint64_t stamp;  // SignatureBoard::stamp of what the caller has acquired from this rank; 0: nothing
+  std::uint64_t stamp;  // SignatureBoard::stamp of the caller's last acquire from this rank; 0: none
 };
 
-// The verdicts. The result is the front of the board, and behind it, if `complete`, the notices that were
-// added after the stamp.
+// The verdicts. The result is the head of the board, followed, if `complete`, by the notices added after the
+// stamp.
 namespace since {
 inline constexpr fabric::Verdict complete = 1;
-inline constexpr fabric::Verdict too_many = 2;  // they do not fit: get the whole signature
+inline constexpr fabric::Verdict too_many = 2;  // they exceed the result: get the whole signature
 inline constexpr fabric::Verdict changing = 3;  // ask again
 }  // namespace since
 

@@ -1,9 +1,9 @@
-// Which threads of a rank are at rest in the runtime: what may change open pages is up to that.
+// The activity of a rank's threads, which decides who may modify open pages in place.
 //
-// Three parties. An operation of the only thread that runs program code changes open pages, since no thread
+// Three parties: an operation of the only thread that runs program code changes open pages, because no thread
 // looks at them. At a quiescent barrier no thread of the rank runs program code. The background
-// (sync/background.h) works beside program threads, while neither an operation nor such a barrier is under
-// way. An operation that begins meanwhile leaves open pages alone.
+// (sync/background.h) works while program threads run, and neither an operation nor such a barrier is in
+// progress. An operation that begins during that time does not change open pages.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@ namespace musubi::sync {
 
 class Stand {
  public:
-  // An operation that changes open pages if no other thread runs program code. It never waits for what a
-  // program does: a thread that comes up meanwhile waits for its end, and so does the background.
+  // An operation that changes open pages if no other thread runs program code. It never waits for program
+  // code: a thread that starts during it waits for its end, and so does the background.
   class Operation {
    public:
     // `others` is called once: whether there are other threads.
@@ -35,15 +35,15 @@ class Stand {
     bool siblings_ = true;
   };
 
-  // For a thread that others count from now on, before it runs program code: whether it must wait.
+  // For a new thread, counted from now on, before it runs program code: whether it must wait.
   bool operates() const { return under_way_.load(); }
 
-  // Around each barrier of the rank. Then the rank waits until the background has ended.
+  // Around each barrier of the rank. The rank then waits until the background has ended.
   void enter_barrier(bool quiescent) {
     barrier_.store(quiescent ? Barrier::quiescent : Barrier::beside_others);
   }
   bool background_works() const { return background_.load(); }
-  // All that the rank wrote before has been released.
+  // All earlier writes of the rank have been released.
   void note_release_at_barrier() { released_.store(true); }
   bool has_released_at_barrier() const { return released_.load(); }
   void leave_barrier() {
@@ -54,8 +54,8 @@ class Stand {
   enum class Barrier : std::uint8_t { none, beside_others, quiescent };
   Barrier barrier() const { return barrier_.load(); }
 
-  // For the background: says that it begins. It may when the rank is not at a barrier of the wrong kind and
-  // operates() is over; otherwise it ends.
+  // For the background: begins. It may work if the rank is not at a barrier of the wrong kind and operates()
+  // is false; otherwise it ends.
   void begin_background() { background_.store(true); }
   void end_background() { background_.store(false); }
 

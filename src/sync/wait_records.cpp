@@ -146,7 +146,7 @@ Task<bool> WaitRecords::remove(Opened& opened, WaiterLink link) {
   WaitRecord& record = opened.record;
   WaiterLink before;
   for (WaiterLink at = record.first; !at.is_none();) {
-    // The last one's word may name nobody yet.
+    // The last node's word may not yet be linked.
     WaiterLink next;
     if (at != record.last) next = co_await next_of(at);
     if (at == link) {

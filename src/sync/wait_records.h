@@ -1,9 +1,8 @@
-// Records of the job, each changed under a lock of its own by one-sided operations, with a queue of threads
-// that sleep until they are woken: what reader-writer locks and conditions are made of.
+// Records of the job, each changed under a lock of its own by one-sided operations, with a queue of sleeping
+// threads: the base of reader-writer locks and conditions.
 //
-// A record lies at one rank, its home, and needs no thread there. The queue is a list from node to node; the
-// node of a thread that waits lies at that thread's rank. A message goes only to a thread that is woken: one
-// each.
+// A record is at one rank, its home, and needs no thread there. The queue is a linked list; the node of a
+// waiting thread is at that thread's rank. Messages go only to threads that are woken, one each.
 #pragma once
 
 #include <array>
@@ -21,7 +20,7 @@
 
 namespace musubi::sync {
 
-// Names a waiting thread of the job, and says what it waits for.
+// Identifies a waiting thread of the job, and the kind of its wait.
 struct WaiterLink {
   std::uint64_t raw = 0;  // none
 
@@ -35,11 +34,11 @@ struct WaiterLink {
   friend constexpr bool operator==(WaiterLink, WaiterLink) = default;
 };
 
-// As it lies at its home. Zero memory: nobody waits, nobody holds.
+// In the home's memory. Zeroed memory: no thread waits or holds.
 struct WaitRecord {
   WaiterLink first, last;     // of the queue
   std::uint64_t holders = 0;  // of a reader-writer lock
-  std::uint64_t writer = 0;   // held it last; rank + 1
+  std::uint64_t writer = 0;   // the last writer, rank + 1
 };
 
 class WaitRecords {
@@ -49,11 +48,11 @@ class WaitRecords {
   // `waiters_max`: threads of a rank that may wait at once.
   static std::size_t bytes(std::uint32_t ranks, std::size_t count, std::uint32_t waiters_max);
 
-  // bytes() lie at `own`, zero, and at `offset` of each rank's control region.
+  // bytes() are at `own`, zero, and at `offset` of each rank's control region.
   WaitRecords(fabric::Fabric& fabric, remote_lock::Grants& grants, std::byte* own, std::uint64_t offset,
               std::size_t count, std::uint32_t waiters_max, Hooks hooks = {});
 
-  // A thread about to wait. It lies in its task's frame until it was woken, or has been removed and
+  // A thread about to wait. It stays in its task's frame until it was woken, or has been removed and
   // withdrawn.
   class Waiter {
    public:
@@ -75,19 +74,19 @@ class WaitRecords {
     std::uint64_t index;
     WaitRecord record;
   };
-  // Waits for nobody but those that have the record open. One record at a time.
+  // Waits only for tasks that have the record open. One record at a time.
   Task<Opened> open(std::uint64_t index);
-  // Writes it back, and unlocks it.
+  // Writes the record back, and unlocks it.
   Task<> close(Opened& opened);
-  // Unlocks it as it was.
+  // Unlocks the record unchanged.
   Task<> close_unchanged(Opened& opened);
   Task<> store(const Opened& opened);
-  // Without its lock.
+  // Reads without the lock.
   Task<WaitRecord> look(std::uint64_t index);
 
-  // Of an open record.
+  // The following act on an open record.
   Task<> append(Opened& opened, const Waiter& waiter);
-  // REQUIRES: somebody waits.
+  // REQUIRES: a thread waits.
   Task<WaiterLink> pop(Opened& opened);
   // Result: whether it was in the queue.
   Task<bool> remove(Opened& opened, WaiterLink link);
@@ -118,10 +117,11 @@ class WaitRecords {
   const std::uint32_t nodes_max_;
   std::uint64_t* const own_nodes_;
   remote_lock::QueueLock locks_;
-  std::array<Gate, gate_count> gates_;  // one task of the rank at a time
+  std::array<Gate, gate_count> gates_;  // each admits one task of the rank at a time
   [[no_unique_address]] const Hooks hooks_;
   SpinLock node_lock_;
-  std::uint32_t first_free_ MUSUBI_GUARDED_BY(node_lock_) = 0;  // node + 1; the others in their words
+  // node + 1; each free node's word links the next one
+  std::uint32_t first_free_ MUSUBI_GUARDED_BY(node_lock_) = 0;
   std::uint32_t ever_taken_ MUSUBI_GUARDED_BY(node_lock_) = 0;
   std::atomic<std::uint64_t> serial_{0};
 };

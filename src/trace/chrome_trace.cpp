@@ -5,7 +5,7 @@
 namespace musubi::trace {
 namespace {
 
-// Names come from events.def and from here: none needs an escape.
+// All names are from events.def and from this file: none needs an escape.
 class Writer {
  public:
   Writer(std::FILE* file, std::uint64_t zero_ns) : file_(file), zero_ns_(zero_ns) {}

@@ -19,7 +19,7 @@ void EventLog::give_back(EventRing& ring) noexcept {
   ring.thread_id.store(0);
 }
 
-// A signal handler that comes between takes the next record.
+// A signal handler that interrupts this takes the next record.
 void EventLog::record(EventRing& ring, const EventSpan& span) const noexcept {
   constexpr auto relaxed = std::memory_order_relaxed;
   const auto index = static_cast<std::size_t>(&ring - head_->rings.data());

@@ -1,6 +1,6 @@
-// The events of one rank, in memory that the launcher reads when the rank has ended, however it ended: a ring
-// for each thread, in which the newest events win. Pages of that memory are taken when they are first
-// written.
+// The events of one rank, in memory that the launcher reads after the rank has ended, normally or not. Each
+// thread has a ring that keeps its newest events. The kernel allocates a page of that memory at the first
+// write to it.
 #pragma once
 
 #include <array>
@@ -12,61 +12,63 @@
 
 namespace musubi::trace {
 
-// What the thread of a ring does.
+// Role of the thread that owns a ring.
 enum class ThreadRole : std::uint32_t { unnamed, main, team, background, memory };
 
-// A ring's state; its records lie apart. One thread writes, signal handlers on it included.
+// A ring's state; its records are stored separately. One thread writes, together with the signal handlers
+// that run on it.
 struct alignas(64) EventRing {
-  std::atomic<std::int32_t> thread_id;  // the kernel's, of the thread that has it; 0: nobody
+  std::atomic<std::int32_t> thread_id;  // kernel thread id of the owner; 0: no owner
   std::atomic<ThreadRole> role;
-  std::atomic<std::uint32_t> number;    // of the thread among those of its role on the rank
-  std::atomic<std::uint64_t> recorded;  // events so far, lost ones included
+  std::atomic<std::uint32_t> number;    // index among the rank's threads of the same role
+  std::atomic<std::uint64_t> recorded;  // events so far, including overwritten ones
 };
 
-// Zeros are an empty record.
+// All zeros: an empty record.
 struct EventRecord {
   std::atomic<std::uint64_t> begin_ns;
   std::atomic<std::uint64_t> end_ns;
   std::atomic<std::uint64_t> argument;
-  std::atomic<std::uint64_t> event;  // plus 1; 0 while the rest is written
+  std::atomic<std::uint64_t> event;  // plus 1; 0 while the other fields are written
 };
 
-// A view of that memory: copies show the same.
+// A view of that memory; copies share it.
 class EventLog {
  public:
-  static constexpr std::size_t threads_max = 1024;  // of a rank that have a ring at the same time
+  static constexpr std::size_t threads_max = 1024;  // threads of a rank that have a ring at the same time
 
-  // Of `memory`, which was zeros at first and is aligned to cache lines. Whole pages.
+  // `memory`: zeroed, aligned to cache lines, a whole number of pages.
   static constexpr std::size_t bytes(std::size_t events_per_thread) {
     return sizeof(Head) + threads_max * events_per_thread * sizeof(EventRecord);
   }
-  // How many events per thread there are in so many bytes.
+  // Events per thread that fit into `bytes` bytes.
   static constexpr std::size_t events_in(std::size_t bytes) {
     return bytes < sizeof(Head) ? 0 : (bytes - sizeof(Head)) / (threads_max * sizeof(EventRecord));
   }
 
-  EventLog() = default;  // none
+  EventLog() = default;  // no log
   EventLog(std::byte* memory, std::size_t events_per_thread)
       : head_(reinterpret_cast<Head*>(memory)), events_per_thread_(events_per_thread) {}
   explicit operator bool() const noexcept { return head_ != nullptr; }
 
-  // A ring that no thread has, for `thread_id`, with what an earlier thread left in it; null when all are
-  // taken: that is counted. Any thread, signal-safe, like all calls below.
+  // Claims a ring without an owner for `thread_id`, including the events that an earlier thread left in it.
+  // Result: null if all rings are taken, which it counts. Any thread, signal-safe, as all functions below.
   EventRing* claim(std::int32_t thread_id) const noexcept;
   static void give_back(EventRing& ring) noexcept;
 
-  // By the ring's thread. An event that a signal handler interrupts may be lost, never mixed with another.
+  // Called by the ring's thread. An event that a signal handler interrupts may be lost, but is never mixed
+  // with another.
   void record(EventRing& ring, const EventSpan& span) const noexcept;
   // Counts an event of a thread without a ring.
   void lose() const noexcept;
 
-  // For the reader, when the rank has ended.
-  std::size_t rings() const noexcept;  // that were ever in use: the first ones
+  // For the reader, after the rank has ended.
+  std::size_t rings() const noexcept;  // rings ever used; they have the lowest indices
   const EventRing& ring(std::size_t index) const noexcept;
-  // Calls `take` with each span of the ring that is kept, in the order of their ends.
+  // Calls `take` with each span kept in the ring, in the order of their ends.
   template <class Take>
   void for_each(std::size_t index, Take take) const;
-  std::uint64_t lost() const noexcept;  // events of all threads that are not kept
+  std::uint64_t lost() const noexcept;  // events of all threads that were not kept
 
  private:
   struct Head {
@@ -93,7 +95,7 @@ void EventLog::for_each(std::size_t index, Take take) const {
   for (std::uint64_t i = end - kept; i < end; ++i) {
     const EventRecord& record = records(index)[i % events_per_thread_];
     const std::uint64_t event = record.event.load(std::memory_order_acquire);
-    if (event == 0 || event > event_kinds) continue;  // it was being written when the rank ended
+    if (event == 0 || event > event_kinds) continue;  // the rank ended while it was being written
     take(EventSpan{static_cast<Event>(event - 1), record.begin_ns.load(), record.end_ns.load(),
                    record.argument.load()});
   }

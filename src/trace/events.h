@@ -28,7 +28,7 @@ inline constexpr std::array<EventText, event_kinds> event_texts{{
 #undef MUSUBI_EVENT
 }};
 
-// What happened from `begin_ns` to `end_ns` (os::monotonic_ns).
+// One event from `begin_ns` to `end_ns` (os::monotonic_ns).
 struct EventSpan {
   Event event;
   std::uint64_t begin_ns;

@@ -1,6 +1,6 @@
-// Which blocks of a segment are in use: one bit each, for segments that are reserved whole and filled piece
-// by piece while the job runs. Bits are only ever set. Any thread, also inside a handler; two threads do not
-// add at the same time.
+// The blocks of a segment that are in use, one bit each: for segments that are reserved whole and filled part
+// by part while the job runs. Bits are never cleared. Any thread, also inside a handler; only one thread at a
+// time adds.
 #pragma once
 
 #include <atomic>

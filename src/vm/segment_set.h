@@ -16,7 +16,7 @@ class SegmentSet {
   // `space` outlives the set.
   explicit SegmentSet(const Space& space) : space_(space), words_(Space::segments_max / bits) {}
 
-  // Result: whether it was there before.
+  // Result: whether it was a member before.
   bool add(const Segment& segment) noexcept {
     return (word_of(segment).fetch_or(bit(segment), std::memory_order_release) & bit(segment)) != 0;
   }

@@ -62,8 +62,8 @@ void Space::remove(const Segment& segment) {
   sequence_.fetch_add(1);
 }
 
-// While the order changes it is of no use, and may stay so: a handler of a signal may have stopped the thread
-// that changes it.
+// While the sorted order changes it is useless, and may stay so: a signal handler may have interrupted the
+// thread that changes it.
 const Segment* Space::late_segment_around(std::uintptr_t address) const {
   const std::uint32_t before = sequence_.load();
   if (before % 2 == 0) {

@@ -1,5 +1,5 @@
-// The shared space: segments of addresses, cut into blocks. The same on every rank, so that a block's number,
-// its address, and its place in the views of every rank are computed, never asked for.
+// The shared space: segments of addresses, divided into blocks. The same on every rank, so that a block's
+// number, its address, and its offset in the views of every rank are computed, never communicated.
 #pragma once
 
 #include <algorithm>
@@ -31,19 +31,19 @@ struct Segment {
   InitialHome initial_home = InitialHome::one_rank;
   Rank home{};
   std::size_t slice_bytes = 0;
-  // How many bytes are one value where two ranks have changed parts of the same word: 1, 2, 4, 8. 0: the
-  // program's stores decide, as far as they are known (docs/decisions/merge_unit.md).
+  // Merge granularity for words that two ranks have changed in part: 1, 2, 4, 8 bytes. 0: determined by the
+  // program's stores, as far as they are known (docs/decisions/races.md).
   std::uint8_t merge_unit = 0;
-  // Of the policy `entry`: bytes of one element of the program's data, counted from `base`. Updates hold
-  // whole ones (coherence/entry/elements.h). 0: as merge_unit says, or bytes.
+  // For the policy `entry`: bytes of one element of the program's data, counted from `base`. Updates hold
+  // whole elements (coherence/entry/elements.h). 0: as merge_unit says, or single bytes.
   std::uint32_t element_bytes = 0;
   bool holds_stacks = false;
   // Number of its coherence policy among those of the job (coherence/policies.h).
   std::uint8_t policy = 0;
-  // Used densely: memory may come in pages of megabytes where the kernel is set up to give such.
+  // Used densely: may get huge pages if the kernel is configured for them.
   bool huge_pages = false;
-  // Null: all of it. Else the blocks that are in use, of a page each; what lies between them is no shared
-  // memory and belongs to others. Outlives the space.
+  // Null: the whole segment is in use. Else the blocks in use, one page each; the addresses between them are
+  // not shared memory. Outlives the space.
   BlockSet* parts = nullptr;
   // Filled in by Space:
   BlockId first_block{};
@@ -57,15 +57,15 @@ inline bool is_in_use(const Segment& segment, std::uint64_t index) {
   return segment.parts == nullptr || segment.parts->contains(index);
 }
 
-// Where a block lies.
+// The location of a block.
 struct Extent {
   std::size_t offset;      // in the views
   std::size_t bytes;       // block_bytes, or less for the last block of a segment
   std::uintptr_t address;  // in the user view
 };
 
-// Lookups: any thread, signal handlers too, also while another thread adds or removes a segment. One thread
-// at a time does that, on every rank in the same order.
+// Lookups: any thread, also in signal handlers and while another thread adds or removes a segment. One thread
+// at a time adds and removes, on every rank in the same order.
 class Space {
  public:
   static constexpr std::size_t segments_max = 65536;
@@ -74,15 +74,16 @@ class Space {
   Space(const Space& other);
   Space& operator=(const Space&) = delete;
 
-  // Adds a segment behind the ones before. Result: the segment with its derived fields, as long as the space
-  // lives. REQUIRES: it overlaps no other; once leave_room() was called, it fits there.
+  // Adds a segment after the existing ones. Result: the segment with its derived fields, valid for the life
+  // of the space. REQUIRES: it overlaps no other segment; after leave_room(), it fits.
   const Segment& add(Segment segment);
-  // No address lies in the segment any more. Its blocks keep their numbers and their places in the views, for
-  // what is still under way; no other segment gets them. REQUIRES: no rank touches it any more, nor
-  // has a stack there.
+  // Takes the segment's addresses out of the space. Its blocks keep their numbers and their offsets in the
+  // views, for operations in progress; no other segment gets them. REQUIRES: no rank touches the segment any
+  // more or has a stack in it.
   void remove(const Segment& segment);
-  // Tables are about to be made for blocks_max() blocks and bytes_max() bytes: those of now, and this many of
-  // segments that come later, whose blocks have `block_bytes` at most, or are not larger than those of now.
+  // Call it before tables are made for blocks_max() blocks and bytes_max() bytes. They have room for the
+  // present segments and for later ones with `blocks` blocks and `bytes` bytes in sum, each block of at most
+  // `block_bytes` bytes or as large as the present ones.
   void leave_room(std::uint64_t blocks, std::size_t bytes, std::size_t block_bytes = 1);
 
   std::uint32_t ranks() const { return ranks_; }
@@ -90,20 +91,20 @@ class Space {
   std::size_t bytes() const { return bytes_; }  // of one view
   std::uint64_t blocks_max() const { return std::max(blocks(), room_blocks_); }
   std::size_t bytes_max() const { return std::max(bytes_, room_bytes_); }
-  // In the order in which they came, with those that were removed.
+  // In the order of their addition, including removed ones.
   std::span<const Segment> segments() const {
     return {segments_.data(), count_.load(std::memory_order_acquire)};
   }
   std::size_t index_of(const Segment& segment) const {
     return static_cast<std::size_t>(&segment - segments_.data());
   }
-  std::size_t largest_block_bytes() const {  // also of those to come; 1 if there is none
+  std::size_t largest_block_bytes() const {  // including later segments; 1 if there are none
     std::size_t largest = room_block_bytes_;
     for (const Segment& segment : segments()) largest = std::max(largest, segment.block_bytes);
     return largest;
   }
 
-  // The segment of an address, whether or not it is in use there; or null.
+  // The segment around an address, whether or not the address is in use; or null.
   const Segment* segment_around(std::uintptr_t address) const {
     const std::span<const Segment> all = segments();
     const std::size_t early = std::min(all.size(), early_max);
@@ -154,8 +155,8 @@ class Space {
   }
 
  private:
-  // So many are looked at one after another: programs and their libraries have fewer. Later ones are searched
-  // for in order.
+  // The first segments are searched linearly: programs and their libraries have fewer. Later ones are found
+  // by binary search.
   static constexpr std::size_t early_max = 16;
 
   static bool is_removed(const Segment& segment) {
@@ -172,11 +173,11 @@ class Space {
   std::atomic<std::size_t> count_{0};
   std::atomic<std::uint64_t> blocks_{0};
   std::size_t bytes_ = 0;
-  std::uint64_t room_blocks_ = 0;  // 0: any number may come
+  std::uint64_t room_blocks_ = 0;  // 0: no limit
   std::size_t room_bytes_ = 0;
   std::size_t room_block_bytes_ = 1;
   SparseArray<Segment> segments_;
-  // Numbers of the segments behind the early ones, sorted by address. Odd while it changes.
+  // Indices of the segments after the early ones, sorted by address. An odd sequence: being changed.
   std::atomic<std::uint32_t> sequence_{0};
   std::atomic<std::size_t> late_count_{0};
   SparseArray<std::uint32_t> late_;

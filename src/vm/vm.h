@@ -20,8 +20,8 @@ struct BlockRun {
   std::uint64_t count = 1;
 };
 
-// All operations: any thread, never block, take effect for all threads of the rank before they return.
-// At start every block is closed. The caller serialises operations on one block.
+// All operations: any thread, never block, take effect for all threads of the rank before they return. At
+// start every block is closed. The caller serialises operations on one block.
 class Vm {
  public:
   virtual ~Vm() = default;
@@ -32,30 +32,30 @@ class Vm {
   virtual void downgrade(BlockRun run) noexcept = 0;   // write -> read
   virtual void close(BlockRun run) noexcept = 0;       // read or write -> none
 
-  // none -> write, for good: nothing there is watched any more, the kernel may write to it in system calls
-  // that nobody announced, and no operation may name these blocks again.
+  // none -> write, for good: accesses are no longer watched, the kernel may write there in system calls that
+  // were not announced, and no operation may name these blocks again.
   virtual void leave_open(BlockRun run) noexcept = 0;
 };
 
-// A touch of `block` without the access it needs. A driver that cannot tell reads from writes says read first
-// and write when the block was readable.
+// A touch of `block` without the necessary access. A driver that cannot tell reads from writes reports a read
+// first, and a write if the block was readable.
 struct Fault {
   BlockId block;
   Access wanted;
-  std::uintptr_t address = 0;          // 0: not known
-  std::uintptr_t program_counter = 0;  // of the instruction that touched it; 0: not known
+  std::uintptr_t address = 0;          // 0: unknown
+  std::uintptr_t program_counter = 0;  // of the instruction that touched it; 0: unknown
 };
 
 // Receives faults of the user view.
 class FaultSink {
  public:
-  // Returns true when the access may be tried again, false when the program has no right to it (a guard page
-  // of a stack): the driver then treats it as the user's crash. Runs on the faulting thread, inside a signal
-  // handler for drivers of real pages.
+  // Result: true if the access may be retried, false if the program has no right to it (a guard page of a
+  // stack): the driver then treats it as a crash of the program. Runs on the faulting thread; drivers of real
+  // pages call it inside a signal handler.
   virtual bool on_fault(const Fault& fault) noexcept = 0;
 
-  // Whether the program may run code in the segment of `block`: asked when it tries to, on the faulting
-  // thread, inside a signal handler for drivers of real pages.
+  // Whether the program may run code in the segment of `block`. Called on an instruction fetch there, on the
+  // faulting thread; drivers of real pages call it inside a signal handler.
   virtual bool may_execute(BlockId) noexcept { return false; }
 
  protected:

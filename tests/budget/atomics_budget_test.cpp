@@ -1,4 +1,4 @@
-// What atomic operations cost at a home elsewhere, near and far (docs/decisions/atomic_operations.md).
+// What atomic operations cost at a home elsewhere, near and far (docs/decisions/atomics.md).
 #include <gtest/gtest.h>
 
 #include "stage.h"

@@ -1,4 +1,4 @@
-// What a reader receives of a block in which little has changed (docs/decisions/few_bytes.md).
+// What a reader receives of a block in which little has changed (docs/decisions/readers.md).
 #include <gtest/gtest.h>
 
 #include "stage.h"

@@ -1,5 +1,5 @@
 // What a release costs: blocks that it looks at. Those that no other rank has looked at cost nothing,
-// whatever their number (docs/decisions/releases.md).
+// whatever their number (docs/decisions/private_blocks.md).
 #include <gtest/gtest.h>
 
 #include "stage.h"

@@ -1,4 +1,4 @@
-// Data handed over by plain flags (docs/decisions/plain_flags.md): no lock, no barrier, no instruction of the
+// Data handed over by plain flags (docs/decisions/order.md): no lock, no barrier, no instruction of the
 // writer that says so. Every thread has a flag and some data, counts its data up and then its flag, and
 // flushes until it sees that the others are as far. A reader that sees a flag must find the data, whichever
 // thread of his rank has brought the flag.

@@ -1,5 +1,5 @@
 // Rank 0 between two regions, while no other rank runs program code: it releases and acquires nothing
-// (docs/decisions/lone_rank.md). Whatever it wrote, and however, the threads of the next region find it; and
+// (docs/decisions/background.md). Whatever it wrote, and however, the threads of the next region find it; and
 // so does program code that begins at another rank before that.
 #include <array>
 

@@ -1,5 +1,5 @@
-// Readers that ask each other for copies (docs/decisions/relays.md): one rank writes, all others read what it
-// has written, and each rank serves one reader itself.
+// Readers that ask each other for copies (docs/decisions/readers.md): one rank writes, all others read what
+// it has written, and each rank serves one reader itself.
 #include <cstdint>
 
 #include "stage.h"

@@ -1,4 +1,4 @@
-// Blocks that sleep at their home while other ranks come (docs/decisions/releases.md), in many hostile
+// Blocks that sleep at their home while other ranks come (docs/decisions/private_blocks.md), in many hostile
 // worlds.
 #include "stage.h"
 

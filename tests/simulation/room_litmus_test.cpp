@@ -1,4 +1,4 @@
-// Memory that gets short (docs/decisions/memory_as_cache.md), in scenarios with a name: copies are thrown out
+// Memory that gets short (docs/decisions/memory.md), in scenarios with a name: copies are thrown out
 // and homes move, beside all that others do with the same blocks.
 #include <algorithm>
 #include <array>

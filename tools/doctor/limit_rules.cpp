@@ -96,7 +96,7 @@ Finding examine_locked_memory(const Facts& facts, const Job&) {
 }
 
 Finding examine_open_files(const Facts& facts, const Job& job) {
-  // As each rank takes at least (image/descriptors.cpp); the launcher takes fewer.
+  // As each rank takes at least (image/objects/descriptors.cpp); the launcher takes fewer.
   constexpr std::uint64_t per_rank = 7, besides = 64;
   const std::uint64_t needed = per_rank * job.ranks + besides;
   Finding finding{

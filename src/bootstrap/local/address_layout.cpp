@@ -9,12 +9,12 @@
 namespace musubi::bootstrap::local {
 namespace {
 
-// The kernel leaves 128 MiB for the stack in any case, and uses some of it for a gap.
+// The kernel reserves at least 128 MiB for the stack, part of it as a gap.
 constexpr rlim_t moves_nothing = rlim_t{96} << 20;
 
 constexpr unsigned long persona_query = 0xffffffff;
 
-// Past the wrappers of these names, which speak for all ranks.
+// Direct system calls: the wrappers of these names act for all ranks.
 rlimit stack_limit() noexcept {
   rlimit limit{};
   os::system_call(SYS_prlimit64, 0, RLIMIT_STACK, 0, os::as_argument(&limit));

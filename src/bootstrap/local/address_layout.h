@@ -1,23 +1,23 @@
-// What the kernel decides when it executes a program: where its libraries and mappings lie. Ranks need them
-// where they usually are, above the shared range, and at the same addresses at each rank.
+// Where the kernel places libraries and mappings when it executes a program. Ranks need them in the usual
+// place, above the shared range, and at the same addresses at each rank.
 //
-// A large limit on the stack, or none, moves libraries far down: the kernel leaves room for such a stack. So
-// a rank is executed with a limit that moves nothing, and gets the user's back when it has begun.
+// A large or unlimited stack limit moves libraries far down, because the kernel leaves room for such a stack.
+// So a rank is executed with a limit that moves nothing, and restores the user's limit after it has started.
 #pragma once
 
 #include <cstdint>
 
 namespace musubi::bootstrap::local {
 
-// Makes this process ask for the usual layout at its next exec. Result: the soft limit on the stack before
-// that. Sets `fixed` to whether the kernel lets addresses be the same each time.
+// Makes this process ask for the usual layout at its next exec. Result: the previous soft stack limit. Sets
+// `fixed` to whether the kernel can keep addresses the same in each execution.
 std::uint64_t ask_for_usual_layout(bool& fixed) noexcept;
 
-// Whether the kernel laid out this process as ask_for_usual_layout asks. REQUIRES: nothing has changed the
-// limit on the stack since the exec.
+// Whether the kernel laid out this process as ask_for_usual_layout asks. REQUIRES: the stack limit has not
+// changed since the exec.
 bool has_usual_layout() noexcept;
 
-// Sets the soft limit on the stack, which changes no addresses any more.
+// Sets the soft stack limit; addresses no longer depend on it.
 void set_stack_limit(std::uint64_t bytes) noexcept;
 
 }  // namespace musubi::bootstrap::local

@@ -53,7 +53,7 @@ Received receive_frame(int socket, bool dont_wait, Frame& frame) {
   ssize_t received = 0;
   while ((received = ::recvmsg(socket, &message, dont_wait ? MSG_DONTWAIT : 0)) < 0) {
     if (errno == EAGAIN || errno == EWOULDBLOCK) return Received::nothing;
-    if (errno == ECONNRESET) return Received::closed;  // ended with frames of ours unread
+    if (errno == ECONNRESET) return Received::closed;  // it ended without reading all our frames
     if (errno != EINTR) return Received::broken;
   }
   if (received == 0) return Received::closed;
@@ -82,7 +82,7 @@ bool BlobAssembler::add(const Frame& frame) {
   }
   if (complete() && !frame.body.empty()) return false;
   if (frame.total_bytes != total_bytes_ || frame.body.size() > total_bytes_ - blob_.size()) return false;
-  if (frame.body.empty() && total_bytes_ != 0) return false;  // would never come to an end
+  if (frame.body.empty() && total_bytes_ != 0) return false;  // would never complete
   blob_ += frame.body;
   return true;
 }

@@ -1,8 +1,8 @@
 // The frames that a rank and its launcher exchange over a socket pair of type SOCK_SEQPACKET: each packet is
 // one frame, whole or not at all, so a frame sent from a signal handler never lands inside another.
 //
-// No secret guards these sockets: they have no name, and only the processes that inherit them can reach them.
-// So the job's own secret travels through them.
+// These sockets need no authentication: they have no name, and only processes that inherit them can reach
+// them. The job's secret itself travels through them.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@
 namespace musubi::bootstrap::local {
 
 enum class FrameKind : std::uint32_t {
-  join = 1,      // rank: the runtime is here
+  join = 1,      // rank: the runtime has started
   gather,        // rank: a piece of its blob
-  gathered,      // launcher: a piece of everybody's blobs
+  gathered,      // launcher: a piece of the blobs of all ranks
   finish,        // rank: the program has ended in order with `status`
-  abort,         // rank: the job is to end now as a failure; body: the reason
+  abort,         // rank: end the job now as a failure; body: the reason
   crash_cause,   // rank: it dies by a signal; body: one line
-  crash_frames,  // rank: behind its cause; body: addresses of 8 bytes, the innermost first
+  crash_frames,  // rank: after crash_cause; body: addresses of 8 bytes, innermost first
   crash_told,    // launcher: has written both
   welcome,       // launcher: the first frame, sent before the rank is started (welcome.h)
 };
 
 inline constexpr std::uint32_t frame_magic = 0x6d757375;
 inline constexpr std::size_t frame_body_bytes_max = 32 * 1024;
-inline constexpr std::uint64_t gathered_bytes_max = 1ull << 32;  // what an all-gather may give back
+inline constexpr std::uint64_t gathered_bytes_max = 1ull << 32;  // of the result of one all-gather
 
 struct Frame {
   FrameKind kind = FrameKind::join;
   std::int32_t status = 0;
-  std::uint64_t total_bytes = 0;  // of the blob of which the body is a piece
+  std::uint64_t total_bytes = 0;  // of the blob that the body is a piece of
   std::string body;
 };
 
@@ -43,23 +43,23 @@ int send_frame(int socket, FrameKind kind, std::int32_t status, std::uint64_t to
 enum class Received {
   frame,
   nothing,  // dont_wait only
-  closed,   // the other side is gone
+  closed,   // by the other side
   broken,   // not a frame of this protocol
 };
 Received receive_frame(int socket, bool dont_wait, Frame& frame);
 
-// The kind of the next frame, which is dropped; nothing when there is none. Signal-safe.
+// Discards the next frame and returns its kind; nothing if there is none. Signal-safe.
 std::optional<FrameKind> receive_kind(int socket) noexcept;
 
-// Puts the pieces of one blob together.
+// Assembles the pieces of one blob.
 class BlobAssembler {
  public:
   explicit BlobAssembler(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
 
-  // False when the piece does not fit what came before.
+  // False if the piece does not fit the pieces before it.
   [[nodiscard]] bool add(const Frame& frame);
   bool complete() const { return started_ && blob_.size() == total_bytes_; }
-  // Gives the blob away and starts anew. REQUIRES: complete().
+  // Returns the blob and starts the next one. REQUIRES: complete().
   std::string take();
 
  private:

@@ -1,4 +1,4 @@
-// What an all-gather gives back to each rank, as one text: the blobs by rank, each behind its length.
+// The result of an all-gather, as one text: for each rank the length of its blob, then the blob.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ inline void append_gathered(std::string& text, std::string_view blob) {
   text.append(blob);
 }
 
-// Empty vector: malformed.
+// Empty if malformed.
 std::vector<std::string> split_gathered(std::string_view text, std::uint32_t ranks);
 
 }  // namespace musubi::bootstrap::local

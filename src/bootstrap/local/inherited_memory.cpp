@@ -12,7 +12,7 @@
 namespace musubi::bootstrap::local {
 namespace {
 
-// The number may be that of another file by now.
+// The program may have closed the descriptor and reused its number for another file.
 bool is_memory_file(int file, const char* name) noexcept {
   const std::string expected = std::string("/memfd:") + name + " (deleted)";
   char target[128];

@@ -1,4 +1,4 @@
-// The rank's parts of the memory files that the launcher makes and its ranks inherit.
+// The rank's parts of the memory files that the launcher creates and its ranks inherit.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ inline constexpr char wait_boards_name[] = "musubi-waits";
 inline constexpr std::size_t wait_board_alignment = 4096;
 inline constexpr std::size_t wait_board_bytes =
     (sizeof(trace::WaitBoard) + wait_board_alignment - 1) / wait_board_alignment * wait_board_alignment;
-// The event logs of all ranks, by rank, of equal sizes.
+// The event logs of all ranks, by rank, all of the same size.
 inline constexpr char event_logs_name[] = "musubi-events";
 
-// Both map the part of `rank` and close the file. The result is null, or empty, when the file cannot be
-// mapped, or is no longer the launcher's: a program between launcher and rank may have closed it.
+// Both map the part of `rank` and close the file. Null or empty if the file cannot be mapped or is no longer
+// the launcher's: a program between launcher and rank may have closed it.
 trace::WaitBoard* open_wait_board(int file, Rank rank) noexcept;
 trace::EventLog open_event_log(int file, Rank rank, std::uint32_t ranks) noexcept;
 

@@ -16,16 +16,16 @@ struct Invitation {
   int socket = -1;  // the rank's end of the socket pair
   Rank rank;
   std::uint32_t ranks = 0;
-  int process_id = 0;  // of the rank; a program that the rank starts inherits the variable, but is no rank
-  int board = -1;      // the file of the boards of all ranks (trace/wait_records.h)
-  int events = 0;      // the file of the event logs of all ranks (trace/event_log.h); 0: there is no trace
-  // The user's soft limit on the stack (address_layout.h).
+  int process_id = 0;  // of the rank; child programs inherit the variable and are no ranks
+  int board = -1;      // file with the wait boards of all ranks (trace/wait_records.h)
+  int events = 0;      // file with the event logs of all ranks (trace/event_log.h); 0: no trace
+  // The user's soft stack limit (address_layout.h).
   std::uint64_t stack_limit = ~std::uint64_t{0};
 };
 
 // `000007:0002:0016:0000004711:000008:000000:ffffffffffffffff` (socket, rank, ranks, pid, board, events,
-// limit on the stack). Fixed width: the environment lies at the top of the stack, and its size must not move
-// the stack of one rank against another's.
+// stack limit). Fixed width: the environment lies at the top of the stack, and a different size would move
+// the stack of one rank relative to another's.
 Result<Invitation> parse_invitation(std::string_view text);
 std::string format_invitation(const Invitation& invitation);
 

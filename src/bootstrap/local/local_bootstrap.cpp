@@ -31,8 +31,7 @@ bool is_packet_socket(int descriptor) {
   return ::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_SEQPACKET;
 }
 
-// Moves the socket out of the numbers that the program's own open() would get, and out of the programs it
-// starts.
+// Moves the socket away from the numbers that the program's own open() would get, and closes it on exec.
 int move_aside(int descriptor) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -158,7 +157,7 @@ void LocalBootstrap::finish(int status) noexcept {
 void LocalBootstrap::abort(int status, std::string_view reason) noexcept {
   constexpr std::size_t reason_bytes_max = 1024;
   send_frame(socket_.number(), FrameKind::abort, status, 0, reason.substr(0, reason_bytes_max), false);
-  // Not _exit, which a front end may have made its own: it would call this an orderly end.
+  // Not _exit: a front end may have replaced it, and would report an orderly end.
   ::syscall(SYS_exit_group, status);
   __builtin_unreachable();
 }

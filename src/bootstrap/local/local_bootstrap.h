@@ -1,5 +1,5 @@
-// DRIVER of the bootstrap port for ranks that `musubi run` started. The launcher, or its proxy on this host,
-// is at the other end of an inherited socket pair; it gathers blobs and ends the job.
+// DRIVER of the bootstrap port for ranks that `musubi run` started. The other end of an inherited socket pair
+// belongs to the launcher or its proxy on this host, which gathers blobs and ends the job.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,11 @@ namespace musubi::bootstrap {
 
 class LocalBootstrap final : public Bootstrap {
  public:
-  // True when this process was started as a rank by a launcher (and is not merely a child of one).
+  // Whether a launcher started this process as a rank (and it is not merely a child of one).
   static bool invited();
 
-  // Joins the job that the launcher's invitation names. At most once per process.
-  // Errors: no invitation (start the program with `musubi run`), or one that is not for this process.
+  // Joins the job of the launcher's invitation. At most once per process. Errors: no invitation, or one for
+  // another process.
   static Result<std::unique_ptr<LocalBootstrap>> join();
 
   Rank self() const noexcept override { return self_; }

@@ -1,4 +1,5 @@
-// What a rank finds in its socket when it joins: sent before the rank is started, so nobody waits for it.
+// The frame that a rank finds in its socket when it joins: sent before the rank is started, so that joining
+// does not block.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,13 @@ struct Welcome {
   std::string secret;                          // of the job; bytes
   std::vector<std::uint16_t> host_of;          // by rank: the number of its host
   Carrier carrier;                             // of the rank, if it has one
-  std::vector<std::uint32_t> processors = {};  // that the rank is bound to; none: it is not bound
+  std::vector<std::uint32_t> processors = {};  // to which the rank is bound; empty: not bound
 };
 
-// The body of the frame `welcome`; fits one frame for ranks_max ranks, a secret of up to 1 KiB and
-// 4096 processors.
+// The body of a `welcome` frame; fits one frame for ranks_max ranks, a secret of up to 1 KiB and 4096
+// processors.
 std::string format_welcome(const Welcome& welcome);
-// Errors: the text is not of this form, or is for another number of ranks.
+// Errors: the text is malformed, or is for another number of ranks.
 Result<Welcome> parse_welcome(std::string_view text, std::uint32_t ranks);
 
 }  // namespace musubi::bootstrap::local

@@ -1,5 +1,5 @@
 // Which lines of a block its last versions have changed, at the home that made them: a reader that has
-// one of these gets the lines since, not the block (docs/decisions/few_bytes.md). In registered memory behind
+// one of these gets the lines since, not the block (docs/decisions/readers.md). In registered memory behind
 // the board of relays.
 //
 // All of it is advice, and says itself whether it holds: a record is right for the public copy only if it

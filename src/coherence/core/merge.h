@@ -1,6 +1,6 @@
 // The kernels that compare, copy and merge blocks: byte select, not XOR, so that two ranks that wrote the
 // same new value keep it (coherence.md section 6). Where words must not be torn:
-// docs/decisions/merge_unit.md. The widest vectors of the processor are chosen when merge_kernels() is
+// docs/decisions/races.md. The widest vectors of the processor are chosen when merge_kernels() is
 // called; all variants give the same bytes.
 #pragma once
 

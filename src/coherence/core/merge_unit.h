@@ -1,5 +1,5 @@
 // Decides word by word whether what two ranks changed are neighbours, of which each keeps its own, or one
-// value, of which the last release keeps all (docs/decisions/merge_unit.md).
+// value, of which the last release keeps all (docs/decisions/races.md).
 #pragma once
 
 #include <cstddef>

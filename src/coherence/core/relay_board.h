@@ -1,6 +1,6 @@
 // Where a rank keeps which readers of its blocks it serves itself, and where it asks for blocks of others
-// (docs/decisions/relays.md): in registered memory behind the marks of visitors. All of it is advice. What is
-// lost or wrong costs a reader some trips, and nothing else depends on it.
+// (docs/decisions/readers.md): in registered memory behind the marks of visitors. All of it is advice. What
+// is lost or wrong costs a reader some trips, and nothing else depends on it.
 #pragma once
 
 #include <algorithm>

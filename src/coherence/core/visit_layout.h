@@ -1,6 +1,6 @@
 // Where visitors leave their marks, in registered memory behind the words of the blocks
-// (docs/decisions/releases.md), and after these the boards of relays and of changes. Zero at start, sparse,
-// at the same place on every rank.
+// (docs/decisions/private_blocks.md), and after these the boards of relays and of changes. Zero at start,
+// sparse, at the same place on every rank.
 #pragma once
 
 #include <cstddef>

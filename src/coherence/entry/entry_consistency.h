@@ -1,7 +1,7 @@
 // The policy `entry`: implicitly binding entry consistency, IBEC (Midorikawa and Iizuka, paper SMS). What a
 // rank writes while it holds a lock is bound to that lock, and the next holder gets it with the lock. At a
 // barrier everything becomes consistent. Nothing else is promised: no flush, no plain flag.
-// docs/decisions/entry_consistency.md says why it is right.
+// docs/decisions/policies.md says why it is right.
 //
 // All threads of a rank that touch such memory meet at its barriers.
 #pragma once

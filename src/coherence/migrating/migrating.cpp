@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "coherence/migrating/acquires.h"
-#include "coherence/migrating/evictions.h"
-#include "coherence/migrating/faults.h"
-#include "coherence/migrating/homes.h"
-#include "coherence/migrating/order.h"
-#include "coherence/migrating/releases.h"
+#include "coherence/migrating/acquires/acquires.h"
+#include "coherence/migrating/misses/faults.h"
+#include "coherence/migrating/order/order.h"
+#include "coherence/migrating/releases/releases.h"
+#include "coherence/migrating/room/evictions.h"
+#include "coherence/migrating/room/home_migration.h"
 
 namespace musubi::coherence {
 
@@ -23,17 +23,21 @@ std::size_t smallest_block_of(const vm::Space& space) {
 
 class RoomOfParts final : public Room {
  public:
-  RoomOfParts(Ground& ground, Evictions& evictions, Homes& homes)
-      : ground_(ground), evictions_(evictions), homes_(homes) {}
+  RoomOfParts(Ground& ground, Evictions& evictions, HomeMigration& home_migration)
+      : ground_(ground), evictions_(evictions), home_migration_(home_migration) {}
 
   std::size_t resident_bytes() const override { return ground_.residents.bytes(); }
   Task<std::size_t> throw_out(std::size_t bytes) override { return evictions_.throw_out(bytes); }
-  Task<Offer> offer(std::span<BlockId> blocks) override { return homes_.offer(blocks); }
+  Task<Offer> offer(std::span<BlockId> blocks) override { return home_migration_.offer(blocks); }
   Task<std::size_t> take_over(std::span<const BlockId> blocks, std::size_t bytes) override {
-    return homes_.take_over(blocks, bytes);
+    return home_migration_.take_over(blocks, bytes);
   }
-  Task<std::size_t> end_offer(std::span<const BlockId> blocks) override { return homes_.end_offer(blocks); }
-  Task<bool> discard(BlockId first, std::uint64_t count) override { return homes_.discard(first, count); }
+  Task<std::size_t> end_offer(std::span<const BlockId> blocks) override {
+    return home_migration_.end_offer(blocks);
+  }
+  Task<bool> discard(BlockId first, std::uint64_t count) override {
+    return home_migration_.discard(first, count);
+  }
   std::size_t copy_bytes() const override { return ground_.residents.copy_bytes(); }
   std::size_t smallest_block_bytes() const override { return smallest_block_of(ground_.space); }
   std::size_t largest_block_bytes() const override { return ground_.space.largest_block_bytes(); }
@@ -41,7 +45,7 @@ class RoomOfParts final : public Room {
  private:
   Ground& ground_;
   Evictions& evictions_;
-  Homes& homes_;
+  HomeMigration& home_migration_;
 };
 
 }  // namespace
@@ -55,18 +59,18 @@ struct Migrating::Parts {
 
   Ground ground;
   AcquiresInOrder acquires_in_order;
-  FaultHolds holds;
-  HeldBackStore held_back{ground.store, ground.visits, acquires_in_order};
-  Stacks stacks{ground, held_back};
+  FaultGates holds;
+  DeferredUpdates deferred{ground.store, ground.visits, acquires_in_order};
+  Stacks stacks{ground, deferred};
   Versions versions{ground};
-  Twins twins{ground, held_back};
+  Twins twins{ground, deferred};
   Leases leases{ground, versions};
   LineCopies lines{ground};
   Relays relays{ground, lines};
   Downgrades downgrades{ground, twins};
   Unpublished unpublished{ground, versions, twins, lines, downgrades};
-  Copies copies{ground, versions, twins};
-  Arrivals arrivals{ground, acquires_in_order, held_back, twins, leases, relays};
+  CopyReclaim copy_reclaim{ground, versions, twins};
+  Arrivals arrivals{ground, acquires_in_order, deferred, twins, leases, relays};
   Evictions evictions{ground, arrivals};
   HomeMerges home_merges{ground, versions, twins, leases};
   Takeovers takeovers{ground, versions, twins, arrivals};
@@ -76,11 +80,11 @@ struct Migrating::Parts {
   Runs runs{ground, leases, lines, arrivals, fetches};
   Faults faults{ground, holds, twins, leases, arrivals, fetches, runs, unpublished};
   Releases releases{ground, versions,    twins,        lines,       downgrades,
-                    stacks, home_merges, publications, unpublished, copies};
-  Acquires acquires{ground, held_back, twins, leases, relays, fetches, stacks};
-  Homes homes{ground, versions, twins, arrivals, evictions, takeovers, publications};
-  RoomOfParts room{ground, evictions, homes};
-  Order order{ground, acquires_in_order, holds, held_back, twins, stacks, arrivals, faults, releases};
+                    stacks, home_merges, publications, unpublished, copy_reclaim};
+  Acquires acquires{ground, deferred, twins, leases, relays, fetches, stacks};
+  HomeMigration home_migration{ground, versions, twins, arrivals, evictions, takeovers, publications};
+  RoomOfParts room{ground, evictions, home_migration};
+  Order order{ground, acquires_in_order, holds, deferred, twins, stacks, arrivals, faults, releases};
 };
 
 Migrating::Migrating(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,

@@ -1,5 +1,5 @@
 // Rules of evictions: which copies may be thrown out when memory gets short
-// (docs/decisions/memory_as_cache.md).
+// (docs/decisions/memory.md).
 #pragma once
 
 #include <cstddef>

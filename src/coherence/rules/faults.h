@@ -9,7 +9,7 @@
 
 namespace musubi::coherence::rules {
 
-// What stops faults at the moment (docs/decisions/plain_flags.md, docs/decisions/background.md).
+// What stops faults at the moment (docs/decisions/order.md, docs/decisions/background.md).
 struct Holds {
   bool writes;    // no block may be opened for writing
   bool openings;  // no closed block may be opened

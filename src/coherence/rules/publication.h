@@ -1,6 +1,6 @@
 // Rules of publication: whether a block needs a public copy, whether releases look at it, and how long it
-// stays writable (docs/decisions/unpublished_blocks.md, docs/decisions/releases.md,
-// docs/decisions/block_sizes.md).
+// stays writable (docs/decisions/private_blocks.md,
+// docs/decisions/blocks.md).
 #pragma once
 
 #include <cstdint>
@@ -41,6 +41,11 @@ constexpr bool copy_is_needless(const Entry& e, const BlockWords& home, bool all
   if (home.unpublished() && e.gave_up_copy) return true;
   return e.state == State::readable_clean && allowed && e.write_ts != LogicalTime{} &&
          home.write_ts == e.write_ts.value;
+}
+
+// The twin here came from the version that the home has, which can be had again.
+constexpr bool twin_is_of(const Entry& e, const BlockWords& home) {
+  return home.write_ts == e.write_ts.value && !home.unpublished();
 }
 
 // What the first write to a block at its home finds.

@@ -1,4 +1,4 @@
-// Rules of relays: how long a reader looks for a copy at other readers (docs/decisions/relays.md).
+// Rules of relays: how long a reader looks for a copy at other readers (docs/decisions/readers.md).
 #pragma once
 
 #include <cstddef>

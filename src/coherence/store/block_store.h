@@ -106,7 +106,7 @@ class BlockStore {
                   Sharing sharing, MergeUnit& unit);
   // The merge that `unit` was made for has found these.
   void note_races(const RaceCount& races, const MergeUnit& unit);
-  // How to merge words that both sides have changed (docs/decisions/merge_unit.md). `own`: the address of the
+  // How to merge words that both sides have changed (docs/decisions/races.md). `own`: the address of the
   // block's private bytes in this merge.
   MergeUnit unit_of(const Block& b, const std::byte* own, Rank giver);
 

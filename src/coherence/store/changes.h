@@ -1,5 +1,5 @@
 // What this rank has changed in one block, for a home elsewhere: only what differs from the twin. Values that
-// are known to be one word count as a whole (docs/decisions/merge_unit.md).
+// are known to be one word count as a whole (docs/decisions/races.md).
 #pragma once
 
 #include <cstddef>

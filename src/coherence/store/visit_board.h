@@ -1,4 +1,4 @@
-// The marks that visitors leave at this rank, as the rank takes them (docs/decisions/releases.md).
+// The marks that visitors leave at this rank, as the rank takes them (docs/decisions/private_blocks.md).
 #pragma once
 
 #include <algorithm>

@@ -11,7 +11,7 @@ namespace musubi::fabric {
 namespace {
 
 constexpr std::size_t input_bytes = 8192;  // per peer: some hundred small replies
-// Smaller results are copied; a place of their own costs more.
+// Smaller results are copied, which costs less than a place of their own.
 constexpr std::size_t large_bytes_min = 1024;
 
 constexpr const char* not_asked = "it answers what was not asked";
@@ -35,15 +35,15 @@ Answers::Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters,
   for (std::size_t i = 0; i < ranks; ++i) sources_[i].input = memory_.data() + i * input_bytes;
 }
 
-// Of the result that comes next, where `done` bytes of it are in their place; of a call as many as are known.
+// Size of the next result, of which `done` bytes are in place; for a call, as far as it is known.
 std::size_t Answers::all_bytes(const Step& step, std::size_t done, const Source& source) noexcept {
-  const bool has_ended = step.verb == Verb::call && done >= sizeof(CallEnd);  // source.call is its own
+  const bool has_ended = step.verb == Verb::call && done >= sizeof(CallEnd);  // source.call is this call
   if (has_ended) return sizeof(CallEnd) + source.call.bytes;
   return is_left_out(step, source.call.verdict) ? 0 : wire::result_bytes(step);
 }
 
-// Looks no further than what fits into the input, than the end of this reply, than a call that has not ended,
-// and than the first `asked` steps.
+// Stops at the capacity of the input, the end of this reply, a call that has not ended, and after the first
+// `asked` steps.
 Answers::Ahead Answers::look_ahead(const Entry& batch, const Source& source, std::uint32_t asked) noexcept {
   Ahead ahead;
   std::size_t done = source.done;
@@ -100,12 +100,12 @@ const char* Answers::received(Rank from, std::size_t bytes) noexcept {
   if (direct_first != 0) advance(*outbox_.awaited(from), source, direct_first);
   source.held += indirect;
   if (const char* const objection = use(from, source)) return objection;
-  // All small results before the large one were there, so its turn has come.
+  // All small results before the large one have arrived, so it is the current one.
   if (direct_last != 0) advance(*outbox_.awaited(from), source, direct_last);
   return nullptr;
 }
 
-// The next `bytes` bytes of the present result are in their place.
+// The next `bytes` bytes of the current result are in place.
 void Answers::advance(const Entry& batch, Source& source, std::size_t bytes) noexcept {
   source.done += bytes;
   source.bytes += bytes;
@@ -115,8 +115,7 @@ void Answers::advance(const Entry& batch, Source& source, std::size_t bytes) noe
   source.done = 0;
 }
 
-// One look at the clock is enough for all replies that came together: of small ones there are millions per
-// second.
+// Reads the clock once for all replies that arrived together: small ones come at millions per second.
 void Answers::count_time(const Entry& batch, const Source& source, std::uint64_t& now_ns) noexcept {
   if (now_ns == 0) now_ns = os::monotonic_ns();
   const std::uint64_t duration_ns = now_ns - std::min(now_ns, batch.sent_ns);
@@ -130,8 +129,8 @@ const char* Answers::use(Rank from, Source& source) noexcept {
   while (used < source.held) {
     const Entry* const batch = outbox_.awaited(from);
     if (batch == nullptr) return not_asked;
-    // The batch may have left in parts, and the peer answers each step as soon as it comes. Of the bytes that
-    // are here none may belong to a step that has not left, or to the header after it.
+    // The batch may leave in parts, and the peer answers each step as soon as it arrives. None of the bytes
+    // here may belong to a step that has not left, or to the header after it.
     const std::uint32_t asked = batch->steps_written.load(std::memory_order_acquire);
     if (hooks_.injected(InjectedBug::answered_as_a_whole) && asked != batch->count) return not_asked;
     const bool all_there = take_results(*batch, asked, source, used);
@@ -157,8 +156,7 @@ const char* Answers::use(Rank from, Source& source) noexcept {
   return nullptr;
 }
 
-// Of the first `asked` steps. Result: whether all results of the batch are in their places; otherwise more
-// must come.
+// Takes results of the first `asked` steps. Result: whether all results of the batch are in place.
 bool Answers::take_results(const Entry& batch, std::uint32_t asked, Source& source,
                            std::size_t& used) noexcept {
   for (; source.step < batch.count; ++source.step) {
@@ -169,7 +167,7 @@ bool Answers::take_results(const Entry& batch, std::uint32_t asked, Source& sour
   return true;
 }
 
-// Result: whether all of this one is in its place.
+// Result: whether the whole result is in place.
 bool Answers::take_result(const Step& step, Source& source, std::size_t& used) noexcept {
   const bool begins_call = step.verb == Verb::call && source.done < sizeof(CallEnd);
   if (begins_call && !is_left_out(step, source.call.verdict) && !take_call_end(step, source, used))
@@ -188,7 +186,7 @@ bool Answers::take_result(const Step& step, Source& source, std::size_t& used) n
   return taken == wanted;
 }
 
-// As a whole: it says how many bytes follow. Result: whether it has come.
+// Taken as a whole, because it tells how many bytes follow. Result: whether it has arrived.
 bool Answers::take_call_end(const Step& step, Source& source, std::size_t& used) noexcept {
   CallEnd end;
   if (source.held - used < sizeof end) return false;

@@ -1,5 +1,5 @@
-// The lanes of replies, to this rank: puts results where the steps of the batches want them, and completes
-// the batches. Large results are received in their places.
+// Reply lanes, receiving side: places results where the steps of the batches want them, and completes the
+// batches. Large results are received in place.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace musubi::fabric {
 
-// Of what has crossed the network. Any thread.
+// Counts bytes that crossed the network. Any thread.
 inline void count_bytes(trace::Counters& counters, std::uint64_t bytes) noexcept {
   counters.add(trace::Counter::remote_bytes, bytes);
   counters.add(trace::Counter::far_bytes, bytes);
@@ -25,29 +25,29 @@ inline void count_bytes(trace::Counters& counters, std::uint64_t bytes) noexcept
 // One thread at a time, inside Transport::poll; signal-safe.
 class Answers {
  public:
-  // `counters`: of the bytes that come, and of the time of batches; `meter` is told of it.
+  // `counters` counts received bytes and the time of batches; `meter` is told both.
   Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters, LineMeter& meter, Hooks hooks);
 
-  // As Receiver's.
+  // As Receiver::places.
   std::size_t places(Rank from, std::span<Place, places_max> places) noexcept;
-  // Completes batches. Result: null, or what is wrong with the reply; nothing more is then received.
+  // Completes batches. Result: null, or the objection to the reply; nothing more is received after that.
   const char* received(Rank from, std::size_t bytes) noexcept;
 
  private:
   struct Source {
-    std::byte* input = nullptr;                  // what is not received in its place
-    std::size_t held = 0;                        // bytes there that are not used yet
-    std::size_t step = 0;                        // of the awaited batch: the one whose result comes next
-    std::size_t done = 0;                        // bytes of this result that are in their place
+    std::byte* input = nullptr;                  // bytes not received in place
+    std::size_t held = 0;                        // bytes in `input` that are not used yet
+    std::size_t step = 0;                        // of the awaited batch: its result is the next one
+    std::size_t done = 0;                        // bytes of this result that are in place
     CallEnd call{};                              // of the last call in this batch
     std::size_t bytes = 0;                       // of results of this batch, so far
-    bool is_damaged = false;                     // its result was
-    std::size_t direct_first = 0, indirect = 0;  // the sizes of the places given out last
+    bool is_damaged = false;                     // by a malformed result
+    std::size_t direct_first = 0, indirect = 0;  // sizes of the last places given out
   };
   struct Ahead {
-    // Bytes that come before the next large result, or until the reply ends, or as many as are known.
+    // Bytes before the next large result or the end of the reply, as far as they are known.
     std::size_t small = 0;
-    const Step* large = nullptr;  // this result
+    const Step* large = nullptr;  // its step
   };
 
   static Ahead look_ahead(const Entry& batch, const Source& source, std::uint32_t asked) noexcept;

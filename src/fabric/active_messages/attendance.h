@@ -1,5 +1,5 @@
-// Threads of a rank that look for arrivals again and again while they wait. What they look for needs wake
-// nobody: the service thread would come, find it done, and have taken a core's time.
+// Threads of a rank that poll for arrivals while they wait. Arrivals that they see need wake no other thread:
+// the service thread would take a core only to find the work done.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,8 @@ class Attendance {
   }
 
  private:
-  // One thread at a time tells the transport. Who finds another one at it leaves it to that one, which looks
-  // again behind it.
+  // One thread at a time tells the transport. A thread that finds another thread telling leaves the change to
+  // it, which checks again afterwards.
   void tell() noexcept {
     bool looks;
     do {

@@ -9,8 +9,8 @@
 namespace musubi::fabric {
 namespace {
 
-constexpr unsigned rounds_max =
-    16;  // of receiving in one progress(): a steady stream keeps no thread for good
+// Rounds of receiving in one progress(): a steady stream must not keep a thread forever.
+constexpr unsigned rounds_max = 16;
 constexpr std::size_t own_messages_max = 256;
 
 std::array<RegionView, region_count_max> views_of(std::span<const RegionMemory> regions) noexcept {
@@ -61,7 +61,7 @@ Outcome ActiveMessages::post(Rank peer, std::span<const Step> steps, Event& comp
   if (outcome != Outcome::busy) {
     counters_.add(trace::Counter::remote_operations);
     counters_.add(trace::Counter::far_operations);
-    count_bytes(counters_, sent);  // Answers counts what comes back
+    count_bytes(counters_, sent);  // Answers counts the results
   }
   return outcome;
 }
@@ -71,7 +71,7 @@ Outcome ActiveMessages::send(Rank peer, MessageKind kind, Urgency urgency,
   MUSUBI_CHECK(peer.value < ranks(), "no rank %u", peer.value);
   MUSUBI_CHECK(kind < MessageKind::count);
   if (peer == self_) return send_to_self(kind, urgency, body);
-  // The peer's service thread wakes for every request that finds nobody polling: there is nothing to tell it.
+  // Every request that finds no thread polling wakes the peer's service thread, so `urgency` is not sent.
   const Outcome outcome = outbox_.send(peer, kind, body);
   if (outcome == Outcome::done) {
     counters_.add(trace::Counter::messages);
@@ -80,7 +80,7 @@ Outcome ActiveMessages::send(Rank peer, MessageKind kind, Urgency urgency,
   return outcome;
 }
 
-// Waits like any other message, for a thread that polls: the caller may be a listener.
+// The message waits for a polling thread, like any other: the caller may be a listener.
 Outcome ActiveMessages::send_to_self(MessageKind kind, Urgency urgency,
                                      std::span<const std::byte> body) noexcept {
   MUSUBI_CHECK(body.size() <= driver_message_bytes_max, "a message of %zu bytes", body.size());
@@ -104,8 +104,8 @@ void ActiveMessages::listen(MessageKind kind, Listener* listener) noexcept {
   server_.listen(kind, listener);
 }
 
-// A thread that finds another one receiving, and may not poll again, leaves to it what it came for: it sets
-// `look_again_`, then tries once more; the other stores `receiving_`, then looks.
+// A thread that finds another thread receiving, and may not poll again, leaves its arrivals to it: it sets
+// `look_again_`, then retries once; the other thread clears `receiving_`, then reads `look_again_`.
 bool ActiveMessages::progress(Caller caller) noexcept {
   bool any = outbox_.flush();
   for (unsigned round = 0;; ++round) {
@@ -136,7 +136,7 @@ bool ActiveMessages::receive() noexcept {
     if (polled != Polled::nothing) any = true;
     if (polled != Polled::more) return any;
   }
-  transport_.wake(Sleeper::service);  // nothing else ends a sleep for what is left
+  transport_.wake(Sleeper::service);  // nothing else ends a sleep for the rest
   return any;
 }
 

@@ -1,13 +1,13 @@
 // A fabric over any transport: active messages. A batch is one request and one reply; its target carries it
-// out with instructions of its processor, in progress() of whatever thread polls, mostly the service thread.
-// Small messages go with the requests. Nothing here waits: what cannot be taken is `busy`, what cannot leave
-// stays where it is until the lane takes bytes again.
+// out with processor instructions, in progress() of any polling thread, mostly the service thread. Small
+// messages share the request lanes. Nothing here blocks: an operation that cannot be taken is `busy`, and
+// bytes that cannot leave stay in place until the lane takes bytes again.
 //
-// Memory is bounded: entries for batches and messages from pools (outbox.h), and buffers per peer that take
-// memory when they are first used (server.h, answers.h).
+// Memory is bounded: pools of entries for batches and messages (outbox.h), and buffers per peer that take
+// memory on first use (server.h, answers.h).
 //
-// Why floods in both directions make progress: a reply is always received, as its place is known before it
-// comes. So the lanes of replies drain, so requests are carried out, so the lanes of requests drain.
+// Floods in both directions make progress: the place of a reply is known before it arrives, so replies are
+// always received. So reply lanes drain, so requests are carried out, so request lanes drain.
 #pragma once
 
 #include <array>
@@ -31,10 +31,10 @@
 
 namespace musubi::fabric {
 
-// Is told when a peer is of no use any more.
+// Is told when a peer is lost.
 class PeerWatcher {
  public:
-  // Batches posted to it never complete. Inside progress(), once per peer; must not block.
+  // Batches posted to the peer never complete. Called inside progress(), once per peer; must not block.
   virtual void peer_failed(Rank peer, Loss loss) noexcept = 0;
 
  protected:
@@ -44,15 +44,15 @@ class PeerWatcher {
 class ActiveMessages final : public Fabric, public JointSleep, private Receiver {
  public:
   // `transport`, `counters`, `watcher` (may be null) and the regions' memory outlive this. Regions have the
-  // same ids and sizes on every rank. Progress on every rank begins after every rank has listened.
-  // `distance`: of the peers, as far as it is known.
+  // same ids and sizes on every rank. No rank makes progress before every rank has registered its listeners.
+  // `distance` of the peers, as far as it is known.
   ActiveMessages(Transport& transport, std::span<const RegionMemory> regions, trace::Counters& counters,
                  WaitingPolicy policy, PeerWatcher* watcher = nullptr, Outbox::Limits limits = {},
                  Distance distance = {}, Hooks hooks = {});
 
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return transport_.ranks(); }
-  // Words change by instructions of the processor that owns them.
+  // Only instructions of the owner's processor change a word.
   Capabilities capabilities(Rank peer) const noexcept override {
     return {.cpu_atomics_coherent = true,
             .local_pointer = peer == self_,
@@ -66,18 +66,19 @@ class ActiveMessages final : public Fabric, public JointSleep, private Receiver 
   void offer(ProcedureId id, Procedure procedure) noexcept override { procedures_.offer(id, procedure); }
   bool progress() noexcept override { return progress(Caller::may_leave); }
 
-  // Delivers what has arrived before it returns.
+  // Delivers arrivals before it returns.
   void wait(const std::atomic<bool>& ready) noexcept override;
   void wake() noexcept override { sleepers_.wake(); }
   void wake_waiter(const std::atomic<bool>* ready) noexcept override { sleepers_.wake_waiter(ready); }
-  // Ends for every request that comes while nobody waits: the service thread carries it out in progress().
+  // Returns for every request that arrives while no thread waits; the service thread then carries it out in
+  // progress().
   void wait_for_service() noexcept override { transport_.sleep(Sleeper::service); }
   void wake_service() noexcept override { transport_.wake(Sleeper::service); }
 
-  // For the waits that begin from now on. Any thread.
+  // Applies to waits that begin afterwards. Any thread.
   void set_policy(WaitingPolicy policy) noexcept { sleepers_.set_policy(policy); }
 
-  // For a driver that waits for both.
+  // JointSleep, for a driver that waits for both.
   bool look() noexcept override { return progress(); }
   void begin_looks() noexcept override { sleepers_.attendance().begin_looks(); }
   void end_looks() noexcept override { sleepers_.attendance().end_looks(); }
@@ -123,8 +124,8 @@ class ActiveMessages final : public Fabric, public JointSleep, private Receiver 
   Server server_;
   Sleepers sleepers_;
 
-  std::atomic<bool> receiving_{false};   // a lock that is only ever tried: one thread receives
-  std::atomic<bool> look_again_{false};  // another thread found it receiving
+  std::atomic<bool> receiving_{false};   // a try-only lock: one thread receives
+  std::atomic<bool> look_again_{false};  // another thread found `receiving_` set
 
   EntryPool own_messages_;
   SpinLock own_lock_;

@@ -1,5 +1,4 @@
-// Batches and messages that wait to be sent, and batches that wait for their reply; from pools of a fixed
-// size.
+// Batches and messages to be sent, and batches that await their reply, from pools of fixed size.
 #pragma once
 
 #include <atomic>
@@ -23,9 +22,9 @@ struct Entry {
   Event* completion = nullptr;
   std::uint64_t sequence = 0;
   std::uint64_t sent_ns = 0;
-  bool alone = false;  // nothing else was under way to its peer when it was posted
-  // So many steps are on their way, or may be any moment; after the last one no one looks at the steps to
-  // send them. What a peer has answered is held against this, step by step: a batch may leave in parts.
+  bool alone = false;  // no other batch to its peer was under way when it was posted
+  // Number of steps that have left or may leave at any moment; once all have, the sender no longer reads the
+  // steps. Replies are checked against it step by step, because a batch may leave in parts.
   std::atomic<std::uint32_t> steps_written{0};
   // Of a message.
   MessageKind kind{};
@@ -42,7 +41,7 @@ class EntryQueue {
     (first_ == nullptr ? first_ : last_->next) = entry;
     last_ = entry;
   }
-  // Null when there is none.
+  // Null if empty.
   Entry* pop() noexcept {
     Entry* const entry = first_;
     if (entry != nullptr) first_ = entry->next;
@@ -54,11 +53,11 @@ class EntryQueue {
   Entry* last_ = nullptr;
 };
 
-// Takes memory only for as many entries as were in use at once. Any thread, signal-safe; no malloc after the
-// constructor.
+// Takes memory only for the largest number of entries in use at once. Any thread, signal-safe; no malloc
+// after the constructor.
 class EntryPool {
  public:
-  // Each entry with a body of `body_bytes` (a multiple of 8).
+  // Each entry has a body of `body_bytes` (a multiple of 8).
   EntryPool(std::size_t entries, std::size_t body_bytes)
       : entries_(entries), entry_bytes_(sizeof(Entry) + body_bytes) {
     auto memory = os::Mapping::anywhere(entries * entry_bytes_, os::Protection::read_write);
@@ -66,7 +65,7 @@ class EntryPool {
     memory_ = std::move(memory).value();
   }
 
-  // Null when all are in use.
+  // Null if all are in use.
   Entry* take() noexcept {
     lock_.lock();
     Entry* entry = free_;

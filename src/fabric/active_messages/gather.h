@@ -1,5 +1,5 @@
-// Bytes on their way into a lane: pieces in order, some copied here, some where they lie. What was offered to
-// the transport stays until it is taken.
+// Bytes on their way into a lane: an ordered list of pieces, some copied here, some referred to in place.
+// Bytes offered to the transport stay unchanged until it takes them.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace musubi::fabric {
 // One thread at a time.
 class Gather {
  public:
-  // `scratch` holds what is copied, and outlives this.
+  // `scratch` holds copied bytes, and outlives this.
   void use(std::span<std::byte> scratch) noexcept { scratch_ = scratch; }
 
   bool empty() const noexcept { return first_ == end_; }
@@ -23,7 +23,7 @@ class Gather {
     return scratch_.size() - used_ >= bytes && pieces_max - end_ >= pieces;
   }
 
-  // REQUIRES, both: has_room.
+  // REQUIRES, for copy and refer_to: has_room.
   void copy(const void* from, std::size_t bytes) noexcept {
     std::byte* const to = scratch_.data() + used_;
     std::memcpy(to, from, bytes);
@@ -40,7 +40,7 @@ class Gather {
 
   std::span<const Piece> pieces() const noexcept { return std::span(pieces_).subspan(first_, end_ - first_); }
 
-  // The transport took this many bytes.
+  // Removes bytes that the transport took.
   void taken(std::size_t bytes) noexcept {
     while (!empty() && bytes >= pieces_[first_].size()) bytes -= pieces_[first_++].size();
     if (!empty()) {

@@ -1,5 +1,5 @@
-// How far away the peers of this rank are, learned from its own batches: latency from small ones, bandwidth
-// from large ones. What was told is not measured.
+// Measures the distance of this rank's peers by its own batches: latency by small ones, bandwidth by large
+// ones. Only parts that were not given are measured.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace musubi::fabric {
 
 class LineMeter {
  public:
-  // Of `told` each part that is 0 is measured.
+  // Parts of `told` that are 0 are measured.
   explicit LineMeter(Distance told) noexcept
       : told_(told),
         round_trip_ns_(static_cast<double>(told.round_trip_ns)),
@@ -21,7 +21,7 @@ class LineMeter {
     publish();
   }
 
-  // A batch took so long, and no other one was under way to its peer. One thread at a time.
+  // Notes a batch that had no other one under way to its peer. One thread at a time.
   void note(std::size_t bytes, std::uint64_t duration_ns) noexcept {
     const auto ns = static_cast<double>(duration_ns);
     if (bytes <= small_bytes_max && told_.round_trip_ns == 0) {
@@ -34,13 +34,13 @@ class LineMeter {
     publish();
   }
 
-  // As in Capabilities. Any thread.
+  // As Capabilities::line_bytes. Any thread.
   std::uint32_t line_bytes() const noexcept { return line_bytes_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr std::size_t small_bytes_max = 1024, large_bytes_min = 64 * 1024;
 
-  // The mean of the last ones, about eight.
+  // Moving average over about eight values.
   static void follow(double& mean, double value) noexcept {
     mean = mean == 0 ? value : mean + (value - mean) / 8;
   }
@@ -52,7 +52,7 @@ class LineMeter {
   }
 
   const Distance told_;
-  double round_trip_ns_, ns_per_byte_;  // 0: not known yet
+  double round_trip_ns_, ns_per_byte_;  // 0: unknown
   std::atomic<std::uint32_t> line_bytes_{0};
 };
 

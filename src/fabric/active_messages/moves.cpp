@@ -35,7 +35,7 @@ bool Moves::begin(Rank peer, std::span<const Step> steps, Event& completion) noe
 void Moves::end(void* token) noexcept {
   auto* const entry = static_cast<Entry*>(token);
   const std::size_t bytes = entry->steps->bytes;
-  if (entry->steps->verb == Verb::get) count_bytes(counters_, bytes);  // of a put post() has counted them
+  if (entry->steps->verb == Verb::get) count_bytes(counters_, bytes);  // post() has counted puts
   counters_.add(trace::Counter::rma_operations);
   counters_.add(trace::Counter::rma_bytes, bytes);
   const std::uint64_t now_ns = os::monotonic_ns();

@@ -1,5 +1,5 @@
-// What the network carries out itself (Transport::begin_move): batches that are one get or one put, long
-// enough. In others the order of the steps counts, and only the target's processor keeps it.
+// Gets and puts that the network carries out itself (Transport::begin_move): batches of one step that is long
+// enough. In longer batches the order of the steps matters, and only the target's processor keeps it.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ class Moves {
  public:
   Moves(Transport& transport, trace::Counters& counters);
 
-  // As Fabric::post. Result: false: the batch must go by a message. Any thread.
+  // As Fabric::post. Result: false if the batch must go as a request. Any thread.
   bool begin(Rank peer, std::span<const Step> steps, Event& completion) noexcept;
-  // Completes it. Inside Transport::poll.
+  // Completes the move. Inside Transport::poll.
   void end(void* token) noexcept;
 
  private:

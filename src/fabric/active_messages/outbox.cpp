@@ -10,7 +10,7 @@ namespace musubi::fabric {
 namespace {
 
 constexpr std::size_t scratch_bytes = 8192;  // per lane: descriptions of some hundred steps
-// Less is copied beside its description; a piece of its own costs more.
+// Smaller payloads are copied after their description, which costs less than a piece of their own.
 constexpr std::size_t referred_bytes_min = 256;
 constexpr std::size_t room_min = wire::step_bytes_max + sizeof(wire::FrameHeader) + referred_bytes_min;
 constexpr std::size_t peers_per_word = 64;
@@ -102,8 +102,8 @@ void Outbox::writable(Rank peer) noexcept {
   flush(peer);
 }
 
-// A thread that finds another one sending leaves its entries to it: the sender stores `sending`, then looks
-// at `waiting`; the other pushes, then exchanges `sending`.
+// A thread that finds another thread sending leaves its entries to it: the sender clears `sending`, then
+// looks at `waiting`; the other thread pushes, then exchanges `sending`.
 void Outbox::flush(Rank peer) noexcept {
   Target& target = targets_[peer.value];
   for (bool more = true; more && !target.is_full();) {
@@ -119,7 +119,7 @@ void Outbox::flush(Rank peer) noexcept {
   }
 }
 
-// Result: whether something is left in the gather; then the lane is full. REQUIRES: `sending` is held.
+// Result: whether bytes are left in the gather because the lane is full. REQUIRES: `sending` is held.
 bool Outbox::send_what_waits(Rank peer, Target& target) noexcept {
   for (;;) {
     if (target.gather.empty()) fill(target);
@@ -131,14 +131,14 @@ bool Outbox::send_what_waits(Rank peer, Target& target) noexcept {
     hooks_.others_may_act();
     target.gather.taken(taken);
     if (taken < offered) {
-      target.full_since.store(openings);  // no effect if the lane has been opened meanwhile
+      target.full_since.store(openings);  // no effect if the lane has been opened in between
       return true;
     }
     release_messages(target);
   }
 }
 
-// One look at the clock is enough for all that leaves together.
+// Reads the clock once for all entries that leave together.
 void Outbox::fill(Target& target) noexcept {
   std::uint64_t now_ns = 0;
   while (target.gather.has_room(room_min, 3)) {
@@ -159,7 +159,7 @@ void Outbox::fill(Target& target) noexcept {
   }
 }
 
-// The next entry to be sent; a batch waits for its reply from now on.
+// The next entry to be sent; from now on a batch awaits its reply.
 Entry* Outbox::next(Target& target) noexcept {
   target.lock.lock();
   Entry* const entry = target.waiting.pop();
@@ -201,8 +201,8 @@ void Outbox::begin_batch(Target& target, Entry* entry) noexcept {
   target.writing = entry;
 }
 
-// The step may leave with others before the next one is here, and its result may come. After the last step
-// the reply may come, and the entry is gone.
+// The step may leave, and its result may arrive, before the next step is written. After the last step the
+// reply may arrive, which frees the entry.
 void Outbox::write_step(Target& target) noexcept {
   Entry& entry = *target.writing;
   const std::uint32_t written = entry.steps_written.load(std::memory_order_relaxed);

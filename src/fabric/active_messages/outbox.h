@@ -1,6 +1,5 @@
-// The lanes of requests, from this rank: what waits to be sent to each peer, and the batches that wait for
-// their reply. What is posted while an earlier request to the same peer is under way, or while a thread
-// sends, leaves together.
+// Request lanes, sending side: entries to be sent to each peer, and batches that await their reply. Entries
+// posted while an earlier request to the same peer is under way, or while a thread sends, leave together.
 #pragma once
 
 #include <atomic>
@@ -22,29 +21,29 @@ namespace musubi::fabric {
 // Any thread, signal-safe, unless a function says otherwise.
 class Outbox {
  public:
-  // What may be on its way from this rank. More is refused as busy.
+  // Limits on what is under way from this rank. Excess is refused as busy.
   struct Limits {
     std::size_t batches = 4096, batches_per_peer = 512;
-    std::size_t messages = 1024, messages_per_peer = 128;  // that the transport has not taken yet
+    std::size_t messages = 1024, messages_per_peer = 128;  // not taken by the transport yet
   };
 
   Outbox(Transport& transport, Limits limits, Hooks hooks);
 
-  // Fabric::post and Fabric::send to a peer. Result: pending (done) or busy. A batch leaves now if it is the
-  // only one under way to its peer, and otherwise at flush(); a message leaves now. What a full lane holds up
-  // leaves at writable().
+  // Fabric::post and Fabric::send to a peer. Result: pending (done) or busy. A batch leaves now if no other
+  // one is under way to its peer, otherwise at flush(); a message leaves now. Bytes held up by a full lane
+  // leave at writable().
   Outcome post(Rank peer, std::span<const Step> steps, Event& completion) noexcept;
   Outcome send(Rank peer, MessageKind kind, std::span<const std::byte> body) noexcept;
 
-  // Sends what was put off. Result: whether there was anything.
+  // Sends deferred batches. Result: whether there were any.
   bool flush() noexcept;
   void writable(Rank peer) noexcept;
-  // The peer is gone: what was and will be posted to it never completes.
+  // The peer is gone: batches posted to it, before or after, never complete.
   void drop(Rank peer) noexcept { targets_[peer.value].lost.store(true); }
 
-  // The batch whose reply comes next; null: none is awaited. Stays until answered(). One thread at a time.
+  // The batch whose reply comes next; null if none is awaited. Valid until answered(). One thread at a time.
   const Entry* awaited(Rank peer) noexcept;
-  // Its reply is complete: takes it from the list. Result: the completion, for the caller to set.
+  // Its reply is complete: removes it. Result: the completion, for the caller to set.
   Event* answered(Rank peer) noexcept;
 
  private:
@@ -56,14 +55,14 @@ class Outbox {
     std::atomic<std::size_t> under_way{0};  // batches
     std::atomic<bool> lost{false};
 
-    // A lock that is only ever tried, for what follows: one thread sends, and looks again for the others.
+    // A try-only lock for the members below: one thread sends, and checks again for other threads' entries.
     std::atomic<bool> sending{false};
     Gather gather;
-    Entry* writing = nullptr;  // the batch of which some steps are in the gather, or were, and others not yet
+    Entry* writing = nullptr;  // the batch whose steps are being written to the gather
     std::uint64_t sequence = 0;
     EntryQueue leaving;  // messages whose bodies the gather refers to
 
-    // Full since the lane took bytes for the `openings`-th time: see is_full.
+    // `openings` counts writable(); the lane is full if `full_since` is the current count.
     std::atomic<std::uint64_t> openings{1}, full_since{0};
 
     bool is_full() const noexcept { return full_since.load() == openings.load(); }

@@ -8,17 +8,17 @@
 namespace musubi::fabric {
 namespace {
 
-// Per peer, each taking memory when it is first used. One block of the usual size and what belongs to it.
+// Per peer, each taking memory on first use. Large enough for one block of the usual size and its metadata.
 constexpr std::size_t input_bytes = std::size_t{64} << 10;
 constexpr std::size_t reply_bytes = std::size_t{64} << 10;
 
-// What is left of the input goes to its front at once if it is so small, and otherwise when room is needed.
+// A remainder of the input up to this size moves to the front at once, a larger one when room is needed.
 constexpr std::size_t moved_bytes_max = 64;
 
 static_assert(wire::step_bytes_max + call_argument_bytes_max <= input_bytes);
 static_assert(sizeof(CallEnd) + call_result_bytes_max <= reply_bytes);
 
-// The largest part of `bytes`, at most `limit`, that ends at a word of the region, so that no word is torn.
+// The largest part of `bytes`, at most `limit`, that ends at a word of the region: no word is torn.
 std::size_t whole_words(const std::byte* remote, std::size_t bytes, std::size_t limit) noexcept {
   if (bytes <= limit) return bytes;
   const std::size_t beyond = (reinterpret_cast<std::uintptr_t>(remote) + limit) % wire::word_bytes;
@@ -70,7 +70,7 @@ const char* Server::writable(Rank peer) noexcept {
   return serve(peer, client);
 }
 
-// Replies leave when all that has come is carried out, or when the buffer is full.
+// Replies leave when all input is carried out, or when the buffer is full.
 const char* Server::serve(Rank from, Client& client) noexcept {
   for (Turn turn = Turn::needs_room; client.objection == nullptr;) {
     do {
@@ -170,7 +170,7 @@ Server::Turn Server::end_batch(Client& client) noexcept {
   return Turn::again;
 }
 
-// What a put or a call has brought along is dropped.
+// Drops the payload of a skipped put or call.
 Server::Turn Server::leave_out(Client& client) noexcept {
   const std::size_t payload = wire::payload_of(client.step).size();
   const std::size_t part = std::min(payload - client.done, client.there());
@@ -181,7 +181,7 @@ Server::Turn Server::leave_out(Client& client) noexcept {
   return Turn::again;
 }
 
-// The arguments have come as a whole before it begins, and its result has room.
+// All arguments must be here before the procedure begins, and its result must have room.
 Server::Turn Server::carry_out_call(Rank from, Client& client) noexcept {
   const std::size_t arguments = client.step.operand;
   if (client.there() < arguments) return Turn::needs_input;
@@ -235,7 +235,7 @@ Server::Turn Server::carry_on_put(Client& client, std::byte* remote) noexcept {
   return Turn::again;
 }
 
-// What is sent is forgotten; the buffer begins anew when all is.
+// The buffer is reused from its front once all of it is sent.
 void Server::send_reply(Rank peer, Client& client) noexcept {
   if (client.filled == client.sent) return;
   const Piece piece(client.reply + client.sent, client.filled - client.sent);

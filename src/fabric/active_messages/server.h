@@ -1,9 +1,9 @@
-// The lanes of requests, to this rank: carries out batches on the regions of this rank as their bytes arrive,
-// and sends the replies. Results wait in a buffer per peer. While it is full nothing more is received from
-// this peer, and so the peer gets busy.
+// Request lanes, receiving side: carries out batches on the regions of this rank as their bytes arrive, and
+// sends the replies. Results wait in a buffer per peer. While it is full nothing more is received from this
+// peer, whose lane then fills up.
 //
-// Memory that others read and write meanwhile is copied word by word, into the buffer and out of it: a system
-// call that copies tears words (docs/decisions/active_messages.md).
+// Memory that other threads access concurrently is copied word by word, into the buffer and out of it: a
+// system call that copies tears words (docs/decisions/fabric.md).
 #pragma once
 
 #include <array>
@@ -29,13 +29,13 @@ class Server {
     listeners_[static_cast<std::size_t>(kind)] = listener;
   }
 
-  // As Receiver's.
+  // As Receiver::places.
   std::size_t places(Rank from, std::span<Place, places_max> places) noexcept;
-  // Both: result: null, or what is wrong with a request; nothing more is then received from this peer.
+  // Both return null, or the objection to a request; nothing more is received from this peer after that.
   const char* received(Rank from, std::size_t bytes) noexcept;
   const char* writable(Rank peer) noexcept;
 
-  // Gives a message to its listener. Result: as the listener's. REQUIRES: there is one.
+  // Passes a message to its listener. Result: the listener's. REQUIRES: there is one.
   const char* deliver(Rank from, MessageKind kind, std::span<const std::byte> body) noexcept;
 
  private:
@@ -43,9 +43,9 @@ class Server {
 
   struct Client {
     std::byte* input = nullptr;
-    std::size_t begin = 0, end = 0;  // bytes there that are not used yet
+    std::size_t begin = 0, end = 0;  // bytes in `input` that are not used yet
     std::byte* reply = nullptr;
-    std::size_t sent = 0, filled = 0;  // bytes there that the transport has taken, and all of them
+    std::size_t sent = 0, filled = 0;  // bytes in `reply`: taken by the transport, and all
     bool reply_held_up = false;        // until writable()
 
     std::uint64_t sequence = 0;  // of the last request

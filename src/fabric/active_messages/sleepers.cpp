@@ -31,11 +31,11 @@ void Sleepers::sleep(const std::atomic<bool>& ready, std::uint32_t bell) noexcep
     os::futex_wait(rings_[place], rings);
   sleepers_.fetch_sub(1);
   sleepers_at_[place].fetch_sub(1);
-  // The thread to which the watcher handed its place may have no need of it any more.
+  // The thread that received the watcher's place may no longer need it.
   if (watcher_.load() == nullptr) hand_on();
 }
 
-// One that it finds no more has woken up, and looks itself whether the place is free.
+// A sleeper that this misses has woken up, and checks the place itself.
 void Sleepers::hand_on() noexcept {
   if (sleepers_.load() == 0) return;
   const std::uint32_t first = next_.fetch_add(1);

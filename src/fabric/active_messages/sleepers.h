@@ -1,15 +1,13 @@
-// Threads of a rank that wait. One of them, the watcher, sleeps in the transport; the others sleep on
-// futexes, and the watcher hands its place to one of them when it leaves. There are some futexes, and a
-// thread sleeps on the one that the address of its `ready` gives: an answer for one of many threads wakes
-// hardly more than that one. So no wake-up is lost (each sequentially consistent, so that of two threads at
-// least one sees what the other did first):
+// Waiting threads of a rank. One of them, the watcher, sleeps in the transport; all other threads sleep on
+// futexes, and the watcher hands its place to one of them when it leaves. The address of its `ready` selects
+// a thread's futex, so an answer for one of many threads wakes hardly any other. No wake-up is lost, because
+// these steps are sequentially consistent: of two threads at least one sees the other's first step.
 //
 // - A thread reads its bell before it looks at `ready`. Each call changes the bell, then looks for sleepers.
-// A
-//   sleeper announces itself, then compares the bell again.
-// - A watcher leaves: it frees the place, then looks for sleepers. A sleeper announces itself, then looks
+//   A sleeper announces itself, then compares the bell again.
+// - A watcher that leaves frees the place, then looks for sleepers. A sleeper announces itself, then checks
 //   whether the place is free.
-// - A sleeper that wakes while nobody watches wakes another one: it may itself have what it waited for.
+// - A sleeper that wakes while there is no watcher wakes another one, because its own wait may be over.
 #pragma once
 
 #include <array>
@@ -35,8 +33,9 @@ class Sleepers {
         spin_checks_(policy.spin_checks),
         yields_max_(policy.yields) {}
 
-  // Until progress() does something, `ready` is true, or wake(); by the policy first spinning, then yielding,
-  // then asleep. Result: whether it slept, and so may have taken a call that was meant for the rank.
+  // Returns when progress() does something, `ready` is true, or wake() is called; first spins, then yields,
+  // then sleeps, by the policy. Result: whether it slept, and so may have consumed a call that was meant for
+  // the rank.
   template <typename Progress>
   bool wait(const std::atomic<bool>& ready, Progress progress) noexcept {
     const std::uint32_t bell = bell_of(ready);
@@ -62,12 +61,12 @@ class Sleepers {
   void sleep(const std::atomic<bool>& ready, std::uint32_t bell) noexcept;
   // Makes every thread return from wait() and sleep().
   void wake() noexcept;
-  // Makes the thread that waits for `ready` do so. The address alone is used.
+  // Makes the thread that waits for `ready` return. Only the address is used.
   void wake_waiter(const std::atomic<bool>* ready) noexcept;
-  // Something is there for whoever polls. `urgent`: if nobody waits, for the service thread.
+  // Work has arrived for any polling thread. `urgent`: wakes the service thread if no thread waits.
   void call(bool urgent) noexcept;
 
-  // A wait for `done()` that does not sleep. Result: whether it came.
+  // Waits for `done()` without sleeping. Result: whether it became true.
   template <typename Done>
   bool watch(Done done) noexcept {
     for (std::uint32_t i = spin_checks_.load(std::memory_order_relaxed); i != 0; --i) {
@@ -78,7 +77,7 @@ class Sleepers {
   }
 
  private:
-  // Result: whether it is over.
+  // Result: whether the wait is over.
   template <typename IsOver>
   bool spins_until(const std::atomic<bool>& ready, std::uint32_t bell, IsOver is_over) noexcept {
     Looks<Attendance> looks(&attendance_);
@@ -92,10 +91,10 @@ class Sleepers {
     }
     return false;
   }
-  // Wakes one sleeper, to watch.
+  // Wakes one sleeper to become the watcher.
   void hand_on() noexcept;
 
-  // A poll is a system call or several; the policy counts looks at memory.
+  // A poll takes one or several system calls, whereas the policy counts reads of memory.
   static constexpr std::uint32_t checks_per_poll = 8;
 
   static constexpr std::size_t places = 64;
@@ -108,12 +107,12 @@ class Sleepers {
   Transport& transport_;
   Attendance attendance_;
   std::atomic<std::uint32_t> spin_checks_, yields_max_;
-  std::atomic<std::uint32_t> calls_{0};                           // of all threads
+  std::atomic<std::uint32_t> calls_{0};                           // of wake() and call()
   std::array<std::atomic<std::uint32_t>, places> rings_{};        // futex words
-  std::array<std::atomic<std::uint32_t>, places> sleepers_at_{};  // on each, or about to
-  std::atomic<std::uint32_t> sleepers_{0};                        // on any
-  std::atomic<std::uint32_t> next_{0};                            // place to look for a sleeper first
-  std::atomic<const std::atomic<bool>*> watcher_{nullptr};  // what the thread in the transport waits for
+  std::array<std::atomic<std::uint32_t>, places> sleepers_at_{};  // sleeping or about to sleep, by futex
+  std::atomic<std::uint32_t> sleepers_{0};                        // the sum of sleepers_at_
+  std::atomic<std::uint32_t> next_{0};                            // where hand_on() looks first
+  std::atomic<const std::atomic<bool>*> watcher_{nullptr};        // `ready` of the watcher
   os::YieldMeter yields_;
 };
 

@@ -1,12 +1,12 @@
-// The bytes on the lanes. Both ends are the same program on the same kind of processor: numbers stand as in
-// memory, and nothing is aligned.
+// Wire format of the lanes. Both ends are the same program on the same kind of processor: numbers are in host
+// byte order, and nothing is aligned.
 //
-// Lane of requests: frames, each a header and what it announces. A batch: its steps, each a description and,
-// of a put, the bytes, of a call the arguments. A message: its body.
-// Lane of replies: for each batch, in their order, the results of its steps, and then a header. Of a get the
-// bytes, of an atomic the old value, of a put nothing, of a call how it ended and so many bytes as that says,
-// of a step that was left out nothing. So the initiator knows where each byte belongs before it arrives, and
-// the header says that all has taken effect.
+// Request lane: frames, each a header and its body. Batch: its steps, each a description and its payload
+// (put: data; call: arguments). Message: its body.
+//
+// Reply lane: for each batch, in order, the results of its steps, then a header. Result of a get: data;
+// atomic: old value; put: empty; call: CallEnd and the result; skipped step: empty. So the initiator knows
+// the place of each byte before it arrives, and the header announces that the whole batch has taken effect.
 #pragma once
 
 #include <bit>
@@ -38,8 +38,8 @@ constexpr bool is_atomic(Verb verb) noexcept {
   return verb == Verb::compare_swap || verb == Verb::fetch_add || verb == Verb::swap;
 }
 
-// The description of a step: two words, of an atomic the operand, of compare_swap the comparand, of a call
-// the bytes of its arguments. The first word: length, region, verb, and the verdict that the step needs.
+// The description of a step: two words; for an atomic also the operand, for compare_swap also the comparand,
+// for a call also the size of its arguments. The first word: length, region, verb, and the required verdict.
 inline constexpr std::size_t word_bytes = 8;
 inline constexpr std::size_t step_bytes_max = 4 * word_bytes;
 inline constexpr unsigned length_bits = 40;
@@ -49,7 +49,7 @@ constexpr std::size_t step_bytes(Verb verb) noexcept {
   return words * word_bytes;
 }
 
-// What follows the description, from the caller's memory.
+// The payload after the description, in the caller's memory.
 inline Piece payload_of(const Step& step) noexcept {
   if (step.verb == Verb::put) return {static_cast<const std::byte*>(step.local), step.bytes};
   if (step.verb == Verb::call) return {static_cast<const std::byte*>(step.arguments), step.operand};
@@ -67,7 +67,7 @@ inline std::size_t encode(const Step& step, std::byte* to) noexcept {
   return bytes;
 }
 
-// What the first word of a description says. The verb may be none.
+// Decodes the first word of a description. The verb may be invalid.
 inline Step decode_first_word(const std::byte* from) noexcept {
   std::uint64_t word = 0;
   std::memcpy(&word, from, sizeof word);
@@ -79,7 +79,7 @@ inline Step decode_first_word(const std::byte* from) noexcept {
   return step;
 }
 
-// The rest of it. REQUIRES: all of it is there, and the verb is one.
+// Decodes the other words. REQUIRES: they have arrived, and the verb is valid.
 inline void decode_rest(const std::byte* from, Step& step) noexcept {
   std::uint64_t words[4]{};
   std::memcpy(words, from, step_bytes(step.verb));
@@ -88,7 +88,7 @@ inline void decode_rest(const std::byte* from, Step& step) noexcept {
   step.compare = words[3];
 }
 
-// What a step adds to the reply; of a call the least.
+// The size of a step's result in the reply; for a call, its minimum.
 constexpr std::size_t result_bytes(const Step& step) noexcept {
   return step.verb == Verb::put ? 0 : step.verb == Verb::call ? sizeof(CallEnd) : step.bytes;
 }

@@ -10,10 +10,10 @@
 namespace musubi::fabric {
 namespace {
 
-using Stamp = std::uint64_t;  // behind the body of a message: when it arrives
+using Stamp = std::uint64_t;  // after the body of a message: its time of arrival
 static_assert(message_bytes_max + sizeof(Stamp) <= driver_message_bytes_max);
 
-// What crossed the line when the steps were carried out. What a put would have stored crosses it in any case.
+// The bytes that crossed the link. The data of a put or a call cross it even if the step was skipped.
 std::size_t bytes_of(std::span<const Step> steps, bool outward) noexcept {
   constexpr std::size_t request_bytes = 32;
   std::size_t bytes = request_bytes;
@@ -96,7 +96,8 @@ void DelayedFabric::hold(const Message& message) noexcept {
     const Held held(lock_);
     messages_.push_back(message);
   }
-  // The thread that took it in may leave before it is due, and others may sleep until it has been delivered.
+  // The thread that received it may leave before it is due, and other threads may sleep until it is
+  // delivered.
   if (service_rests_.load()) near_.wake_service();
 }
 

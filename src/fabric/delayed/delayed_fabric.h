@@ -1,11 +1,11 @@
-// A decorator of a driver that makes near peers far: nothing of theirs is mapped, an operation completes a
-// round trip after it was posted, a message arrives half of one after it was sent, and bytes take their time
-// on the line of each rank. What a program would do over a slower network, measured on one host.
+// A decorator of a driver that makes near peers far: their memory is not mapped, an operation completes a
+// round trip after it was posted, a message arrives half a round trip after it was sent, and bytes take time
+// on the link of each rank. It measures on one host how programs behave over a slower network.
 //
-// A batch takes effect when it is posted and completes when its time has come; the contract allows both. A
-// message carries its time of arrival, and waits at the receiver until then. Threads in wait() look at what
-// is due; the service thread looks, too, where there is a message: whoever took it in may have left. It is
-// not woken for batches, which only the thread that posted them waits for.
+// A batch takes effect when it is posted and completes when it is due; the contract allows both. A message
+// carries its time of arrival, and waits at the receiver until then. Threads in wait() deliver due batches
+// and messages. The service thread delivers due messages, too, because the thread that received one may have
+// left. It is not woken for batches: only the thread that posted one waits for it.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ namespace musubi::fabric {
 
 class DelayedFabric final : public Fabric {
  public:
-  // `near` completes batches at once, all ranks share a monotonic clock, and it outlives this.
+  // `near` completes batches at once and outlives this; all ranks share a monotonic clock.
   DelayedFabric(Fabric& near, Distance distance) noexcept;
 
   Rank self() const noexcept override { return near_.self(); }
@@ -47,7 +47,7 @@ class DelayedFabric final : public Fabric {
  private:
   static constexpr std::uint64_t never = ~std::uint64_t{0};
 
-  // Of one kind: takes what the driver delivers, to be delivered later.
+  // The driver's listener for one kind: holds messages until they are due.
   class Arrivals final : public Listener {
    public:
     const char* on_message(Rank from, std::span<const std::byte> body) noexcept override;
@@ -64,7 +64,7 @@ class DelayedFabric final : public Fabric {
   struct Batch {
     std::uint64_t due;
     Event* completion;
-    bool operator<(const Batch& other) const noexcept { return due > other.due; }  // a heap: earliest first
+    bool operator<(const Batch& other) const noexcept { return due > other.due; }  // earliest first
   };
 
   void hold(const Message& message) noexcept;
@@ -83,11 +83,11 @@ class DelayedFabric final : public Fabric {
 
   SpinLock lock_;
   std::vector<Batch, FrameAllocator<Batch>> batches_ MUSUBI_GUARDED_BY(lock_);      // a heap
-  std::deque<Message, FrameAllocator<Message>> messages_ MUSUBI_GUARDED_BY(lock_);  // as they came
+  std::deque<Message, FrameAllocator<Message>> messages_ MUSUBI_GUARDED_BY(lock_);  // in order of arrival
 
-  std::atomic<bool> delivering_{false};     // a lock that is only ever tried
-  std::atomic<bool> service_rests_{false};  // the service thread sleeps until it is called
-  std::atomic<std::uint32_t> wakes_{0};     // calls of wake()
+  std::atomic<bool> delivering_{false};     // a try-only lock
+  std::atomic<bool> service_rests_{false};  // the service thread sleeps without a timeout
+  std::atomic<std::uint32_t> wakes_{0};     // number of calls of wake()
   std::atomic<bool> service_called_{false};
 };
 

@@ -1,4 +1,4 @@
-// The line between a rank and the network: what goes over it at once takes its turn.
+// The link between a rank and the network: concurrent transfers queue up.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,10 @@ namespace musubi::fabric {
 // Any thread.
 class Line {
  public:
-  // 0: without limit.
+  // 0: unlimited.
   explicit Line(std::uint64_t bits_per_second) noexcept : bits_per_second_(bits_per_second) {}
 
-  // Result: when the last of `bytes` bytes, ready at time `now`, has left. Nanoseconds.
+  // Result: the time at which the last of `bytes` bytes, ready at time `now`, has left. Nanoseconds.
   std::uint64_t send(std::uint64_t now, std::size_t bytes) noexcept {
     if (bits_per_second_ == 0 || bytes == 0) return now;
     const auto duration =

@@ -10,9 +10,9 @@
 namespace musubi::fabric {
 namespace {
 
-// Who sleeps looks so often whether it was called.
+// Wake-up polling interval.
 constexpr std::uint64_t nap_max_ns = 1'000'000;
-// A nap that ended even later was kept from the core by other programs.
+// A nap that ended even later was delayed by other programs on the core.
 constexpr std::uint64_t late_max_ns = 100'000;
 
 }  // namespace
@@ -37,7 +37,7 @@ void Naps::nap_until(std::uint64_t now, std::uint64_t due) noexcept {
   const std::uint64_t before = late_ns_.load(std::memory_order_relaxed);
   const std::uint64_t asked = std::min(due - now > before ? due - now - before : 1, nap_max_ns);
   const timespec length{0, static_cast<long>(asked)};
-  ::prctl(PR_SET_TIMERSLACK, 1);  // of this thread: it sleeps to the point, and this costs little beside that
+  ::prctl(PR_SET_TIMERSLACK, 1);  // for exact naps; cheap compared to one
   const std::uint64_t begin = os::monotonic_ns();
   ::nanosleep(&length, nullptr);
   const std::uint64_t lasted = os::monotonic_ns() - begin;

@@ -13,7 +13,7 @@ constexpr std::uint64_t quiet_min_ns = 1'000'000'000, quiet_max_ns = 64'000'000'
 
 }  // namespace
 
-// What does not fit is left out.
+// Truncates text that does not fit.
 class Complaints::Line {
  public:
   Line& operator<<(std::string_view text) noexcept {

@@ -1,5 +1,5 @@
-// Lines about strangers, and about connections for which something is missing: one per second at most, and
-// rarer the longer they go on, however many there are.
+// Rate-limited messages about strangers, and about connections that lack a resource: at most one per second,
+// and fewer the longer they go on.
 #pragma once
 
 #include <array>
@@ -10,10 +10,10 @@
 
 namespace musubi::fabric::handshake {
 
-// Where such lines go.
+// The receiver of such messages.
 class Log {
  public:
-  // A line without its end. Inside Transport::poll, possibly in a signal handler; must not block.
+  // Takes a line without its newline. Inside Transport::poll, possibly in a signal handler; must not block.
   virtual void say(std::string_view line) noexcept = 0;
 
  protected:
@@ -23,12 +23,12 @@ class Log {
 // One thread at a time; allocates nothing.
 class Complaints {
  public:
-  // Null: nobody wants to know.
+  // Null: messages are dropped.
   explicit Complaints(Log* log) noexcept : log_(log) {}
 
   // "refused a connection from ADDRESS: REASON"
   void refused(const os::SocketAddress& from, const char* reason) noexcept;
-  // "cannot take|make a connection: ...", after the kernel has answered so.
+  // "cannot take|make a connection: ...", after the kernel reported `error`.
   void no_socket(const char* what, int error) noexcept;
   // "refused a message by NETWORK: REASON"
   void refused_message(std::string_view network, const char* reason) noexcept;

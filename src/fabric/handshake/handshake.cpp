@@ -10,7 +10,7 @@
 namespace musubi::fabric::handshake {
 namespace {
 
-// None of libsodium's functions here needs sodium_init, which opens files.
+// None of the libsodium functions used here needs sodium_init, which opens files.
 static_assert(crypto_auth_hmacsha512256_BYTES == sizeof(Proof));
 
 const unsigned char* bytes_of(const void* object) noexcept {

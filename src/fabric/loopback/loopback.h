@@ -1,5 +1,5 @@
-// Fabric driver for tests and sanitizers: ranks of one process, joined by pairs of sockets. All that a
-// network driver does happens, but for the network.
+// Fabric driver for tests and sanitizers: ranks of one process, connected by socket pairs. It executes
+// everything that a network driver does, except for the network.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,13 @@
 
 namespace musubi::fabric {
 
-// What carries the bytes of each rank, by rank. Fails when the process has too many files open: four per pair
-// of ranks.
+// The transports, by rank. Fails if the process has too many open files: four per pair of ranks.
 Result<std::vector<std::unique_ptr<SocketTransport>>> loopback_transports(std::uint32_t ranks);
 
-// Some ranks and their memory.
+// Ranks and their memory.
 class LoopbackJob {
  public:
-  // Each rank has region 0 of `region_bytes` zero bytes.
+  // Each rank has a region 0 of `region_bytes` zero bytes.
   static Result<std::unique_ptr<LoopbackJob>> open(std::uint32_t ranks, std::size_t region_bytes,
                                                    WaitingPolicy policy);
 

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <cstdint>
 
-// Readers and writers of a region race word by word: the port allows it.
+// Readers and writers of a region race word by word, as the port allows.
 #define MUSUBI_RACES_BY_CONTRACT __attribute__((no_sanitize("thread")))
 
 namespace musubi::fabric {
 namespace {
 
-// Access types for any alignment of the private side. Volatile accesses are made exactly once each and never
-// become a call of memcpy, whose tail handling and string instructions promise nothing about words. A vector
-// access whose lanes are aligned words never tears within a lane on x86-64 and AArch64: no lane crosses a
-// cache line.
+// Access types for any alignment of the private side. Each volatile access is made exactly once and never
+// becomes a call of memcpy, whose tail handling and string instructions may tear words. A vector access whose
+// lanes are aligned words never tears within a lane on x86-64 and AArch64, because no lane crosses a cache
+// line.
 using Byte = volatile unsigned char;
 typedef volatile std::uint16_t Quarter __attribute__((aligned(1), may_alias));
 typedef volatile std::uint32_t Half __attribute__((aligned(1), may_alias));
@@ -21,8 +21,9 @@ typedef volatile std::uint64_t Words2 __attribute__((vector_size(16), aligned(1)
 
 constexpr std::size_t line_bytes = 64;
 
-// (Neither templates nor `auto` below: deduction loses the attributes of the access types.)
-// Less than a word, by the largest pieces that are aligned: an int that a program reads meanwhile stays
+// Neither templates nor `auto` below: deduction loses the attributes of the access types.
+//
+// Copies less than a word, in the largest aligned pieces: an int that a program reads concurrently stays
 // whole.
 MUSUBI_RACES_BY_CONTRACT void copy_pieces(std::byte* to, const std::byte* from, std::size_t bytes,
                                           std::uintptr_t shared) noexcept {
@@ -65,24 +66,23 @@ constexpr std::size_t wide_bytes_min = 512;
 constexpr std::size_t lines_ahead = 16;
 constexpr std::size_t page_lines = 64;
 
-// Blocks of a peer mostly come from beyond this core's caches, and so do the lines that they are copied to.
-// Stores leave the core one by one and in order, so these lines are asked for with the right to write; the
-// processor's own prefetcher does not ask for that. Where the processor does not know `prefetchw`, it does
-// nothing.
+// Source and destination lines of a peer's block are mostly outside this core's caches. Stores leave the core
+// one by one and in order, so the destination is prefetched for writing, which the hardware prefetcher does
+// not do. On processors without `prefetchw` the instruction has no effect.
 inline __attribute__((always_inline, target("prfchw"))) void prefetch(std::byte* to, const std::byte* from,
                                                                       std::size_t line) noexcept {
   __builtin_prefetch(from + line * line_bytes);
   __builtin_prefetch(to + line * line_bytes, 1);
 }
 
-// The walks through the page tables then overlap; the processor's own prefetcher ends at each page.
+// Overlaps the page table walks; the hardware prefetcher stops at each page.
 inline __attribute__((always_inline, target("prfchw"))) void prefetch_pages(std::byte* to,
                                                                             const std::byte* from,
                                                                             std::size_t lines) noexcept {
   for (std::size_t line = page_lines; line < lines; line += page_lines) prefetch(to, from, line);
 }
 
-// Not target_clones: its resolvers would run while a sanitizer or a preloaded library is not ready.
+// Not target_clones: its resolvers may run before a sanitizer or a preloaded library is ready.
 __attribute__((target("avx2,prfchw"))) MUSUBI_RACES_BY_CONTRACT void copy_lines_wide(
     std::byte* to, const std::byte* from, std::size_t lines) noexcept {
   Words4* target = reinterpret_cast<Words4*>(to);

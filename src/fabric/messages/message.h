@@ -1,10 +1,10 @@
-// The messages between ranks that have no connection. A line leads from a rank that asks to one that answers,
-// and is opened by a handshake: hello, answer, proof, welcome. Each later message carries the tag of its line
-// and side, which nobody knows who has not seen the line's messages: so one from a stranger counts for
-// nothing.
+// The messages between ranks without a connection. A line leads from an asking rank to an answering one. A
+// handshake opens it: hello, answer, proof, welcome. Each later message carries the tag of its line and side,
+// which is known only to a reader of the line's messages, so messages of strangers are dropped.
 //
-// Bytes of a lane are numbered messages. A message also says how many of the other lane its sender has used
-// up: so many more may come. That alone is a `room` message, which is the welcome, too.
+// Bytes of a lane are numbered messages. Each message also acknowledges the messages of the other lane that
+// its sender has used up, so that the window can advance. A `room` message has only this acknowledgement; the
+// welcome is one.
 #pragma once
 
 #include <array>
@@ -22,10 +22,10 @@ using Tag = std::array<std::byte, 16>;
 struct MessageHead {
   std::uint32_t from = 0;
   MessageForm form{};
-  bool asks = false;  // its sender asks on this line
+  bool asks = false;  // its sender is the asking side of this line
   std::uint16_t unused = 0;
   std::uint32_t sequence = 0;  // of bytes: 0, 1, ...
-  std::uint32_t used = 0;      // messages of the other lane
+  std::uint32_t used = 0;      // messages of the other lane that are used up
   Tag tag{};                   // of room and bytes
 };
 static_assert(sizeof(MessageHead) == 32);
@@ -38,7 +38,7 @@ struct AnswerMessage {
   MessageHead head;
   handshake::Answer answer;
 };
-// With the hello: the side that answers has kept nothing.
+// Repeats the hello, because the answering side has kept no state.
 struct ProofMessage {
   MessageHead head;
   handshake::Hello hello;

@@ -70,8 +70,7 @@ MessageHead MessageTransport::head_of(MessageForm form, bool asks) const noexcep
   return head;
 }
 
-// On a line that is joined: with the tag, and with what this rank has used up, which the peer knows from now
-// on.
+// For a joined line: with the tag, and with the acknowledgement of used messages, noted as told to the peer.
 MessageHead MessageTransport::head_on(PeerLine& line, MessageForm form, bool asks) const noexcept {
   MessageHead head = head_of(form, asks);
   head.used = line.coming.used();
@@ -85,7 +84,7 @@ void MessageTransport::post(Rank peer, SendWindow& from, Parcel& parcel, std::si
   if (net_->send(peer, parcel, bytes, purpose) == MessageNet::Sent::at_once) from.has_left(parcel);
 }
 
-// Without a parcel it is left out: the asking side says hello again until it is let in.
+// Drops the message if no parcel is free: the asking side repeats its hello until it is welcomed.
 template <typename Message>
 void MessageTransport::send_to(Rank peer, SendWindow& from, const Message& message) noexcept {
   Parcel* const parcel = from.take();
@@ -102,7 +101,7 @@ void MessageTransport::call(Rank peer) noexcept {
   asking.hello = handshake_.hello_to(peer, nonce);
   asking.called_ns.store(os::monotonic_ns());
   if (can_call) send_to(peer, asking.leaving, HelloMessage{head_of(MessageForm::hello, true), asking.hello});
-  if (lines_begun_.fetch_add(1) == 0) net_->wake(Sleeper::service);  // it looks at the clock from now on
+  if (lines_begun_.fetch_add(1) == 0) net_->wake(Sleeper::service);  // polls the clock from now on
 }
 
 std::size_t MessageTransport::send(Rank peer, Lane lane, std::span<const Piece> pieces) noexcept {
@@ -118,7 +117,7 @@ std::size_t MessageTransport::send(Rank peer, Lane lane, std::span<const Piece> 
   for (const Piece& piece : pieces) offered += piece.size();
   if (state == LineState::ended) return offered;
 
-  std::size_t taken = 0, piece = 0, done = 0;  // of this piece
+  std::size_t taken = 0, piece = 0, done = 0;  // bytes of the current piece
   while (taken < offered) {
     Parcel* const parcel = line.leaving.take_for_lane();
     if (parcel == nullptr) return taken;
@@ -140,7 +139,7 @@ std::size_t MessageTransport::send(Rank peer, Lane lane, std::span<const Piece> 
   return taken;
 }
 
-// Without a parcel it is left out; there are some that have not left then.
+// Drops the message if no parcel is free: sent() will repeat it.
 void MessageTransport::send_head(Name name, MessageNet::Purpose purpose) noexcept {
   PeerLine& line = this->line(name);
   Parcel* const parcel = line.leaving.take();
@@ -174,13 +173,13 @@ void MessageTransport::sent(Parcel& parcel) noexcept {
   const Name name = name_of(parcel.group - 1);
   PeerLine& line = this->line(name);
   line.leaving.has_left(parcel);
-  tell_used(name);  // there may have been no parcel to say it
+  tell_used(name);  // a free parcel may have been lacking before
   if (line.leaving.becomes_open() && line.state.load() == LineState::joined) {
     receiver_->writable(name.peer, name.asks ? Lane::requests : Lane::replies);
   }
 }
 
-// Result: what a stranger did wrong; null: nothing.
+// Result: the objection to a message of a stranger; null: none.
 const char* MessageTransport::use(Parcel& parcel, std::size_t bytes, bool& is_kept) noexcept {
   constexpr const char* foreign = "it does not speak the language of Musubi's ranks";
   MessageHead head;
@@ -236,7 +235,8 @@ const char* MessageTransport::use_of_line(Name name, const MessageHead& head, Pa
   return nullptr;
 }
 
-// Nothing is kept of it: a stranger may say as many as it likes. The answer goes to the rank itself.
+// Keeps no state, because a stranger may send any number of hellos. The answer goes to the rank that the
+// hello names.
 const char* MessageTransport::take_hello(const HelloMessage& message) noexcept {
   if (const char* const objection = handshake_.objection_to(message.hello)) return objection;
   handshake::Answer answer;
@@ -250,7 +250,7 @@ const char* MessageTransport::take_answer(const AnswerMessage& message) noexcept
   const Name name{Rank{message.head.from}, true};
   PeerLine& line = this->line(name);
   const LineState state = line.state.load();
-  if (state == LineState::joined || state == LineState::ended) return nullptr;  // of a hello said again
+  if (state == LineState::joined || state == LineState::ended) return nullptr;  // of a repeated hello
   const handshake::Answer& answer = message.answer;
   if (line.called_ns.load() == 0 ||
       !handshake_.is_proof(answer.proof, handshake::Side::answers, line.hello, answer.nonce)) {
@@ -367,8 +367,8 @@ void MessageTransport::look_at_line(Name name, std::uint64_t now) noexcept {
   }
 }
 
-// The peer that asks says hello again, as this rank does, until it is welcomed or patience ends. If it has
-// gone, it does not.
+// A peer that asks repeats its hello, as this rank does, until it is welcomed or patience ends; a peer that
+// is gone does not.
 void MessageTransport::failed(Rank peer) noexcept {
   PeerLine &asking = line({peer, true}), &answering = line({peer, false});
   if (asking.is_heard || answering.is_heard) return lose(peer, {});

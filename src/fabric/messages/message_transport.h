@@ -1,12 +1,10 @@
 // A transport over a network of messages. Two lines lead to each peer, one on which this rank asks and one on
-// which the peer does; each is opened when it is first used, by a handshake that proves the job's secret both
-// ways. Each lane has a window of messages under way, so that a lane that stands still takes no parcel that
-// another one needs.
+// which the peer asks; each is opened on first use, by a mutual handshake with the job's secret. Each lane
+// has a window of messages under way, so a blocked lane takes no parcel that another one needs.
 //
-// A rank is lost when the network says so, once a message has come from it on a line. Before that the message
-// that has not arrived is an attempt, which is repeated. While nothing else is sent to a peer it is asked
-// once a second (by a message that wants no answer): a rank that is stopped stays, one that has died is
-// noticed.
+// A rank is lost when the network reports its failure after a message from it has arrived on a line. Before
+// that, a failed message is an attempt, which is repeated. A peer to which nothing else is sent is probed
+// once a second, by a message without an answer: so a stopped rank survives, and a dead one is detected.
 #pragma once
 
 #include <atomic>
@@ -25,9 +23,9 @@
 namespace musubi::fabric {
 
 struct MessageOptions {
-  std::span<const std::byte> secret;           // the same at all ranks, known to nobody else; copied
-  std::string_view build;                      // what all ranks must be alike in; copied
-  std::chrono::milliseconds reach_max{20000};  // to reach a peer, whatever it takes
+  std::span<const std::byte> secret;           // the same at all ranks, and known only to them; copied
+  std::string_view build;                      // must be equal at all ranks; copied
+  std::chrono::milliseconds reach_max{20000};  // to reach a peer, including retries
   handshake::Log* log = nullptr;               // outlives the transport
 };
 
@@ -39,7 +37,7 @@ class MessageTransport final : public Transport, private ParcelReceiver {
   Rank self() const noexcept override { return net_->self(); }
   std::uint32_t ranks() const noexcept override { return net_->ranks(); }
   std::size_t send(Rank peer, Lane lane, std::span<const Piece> pieces) noexcept override;
-  // Of peers whose line is open: they know the secret, and are asked whether they live.
+  // Only with peers whose line is open: they know the secret, and are probed.
   bool begin_move(Rank peer, const Step& step, void* token) noexcept override {
     return line({peer, true}).state.load() == LineState::joined && net_->begin_move(peer, step, token);
   }
@@ -51,14 +49,14 @@ class MessageTransport final : public Transport, private ParcelReceiver {
   std::string way_to(Rank) const override { return "by " + std::string(net_->name()); }
   void close(Rank peer) noexcept override;
 
-  // Lines that are open. Any thread.
+  // The number of open lines. Any thread.
   std::uint32_t lines() const noexcept;
 
  private:
-  // A line: which one.
+  // Identifies a line.
   struct Name {
     Rank peer;
-    bool asks = false;  // this rank does
+    bool asks = false;  // this rank is the asking side
   };
 
   MessageTransport(std::unique_ptr<MessageNet> net, const MessageOptions& options);
@@ -102,10 +100,10 @@ class MessageTransport final : public Transport, private ParcelReceiver {
   const std::uint64_t reach_max_ns_;
   std::vector<PeerLine> lines_;
   SendWindow answers_;                            // of group 0
-  std::vector<std::atomic<std::uint64_t>> held_;  // lines with bytes that were not wanted, a bit each
+  std::vector<std::atomic<std::uint64_t>> held_;  // lines with undelivered bytes, a bit each
   std::atomic<std::uint32_t> lines_begun_{0};
   std::uint64_t next_tick_ns_ = 0;
-  Receiver* receiver_ = nullptr;  // of the poll() that is going on
+  Receiver* receiver_ = nullptr;  // of the current poll()
 };
 
 }  // namespace musubi::fabric

@@ -1,4 +1,4 @@
-// A line: what one rank has to do with a peer that it asks, or that asks it. It sends one lane and receives
+// A line: the state of this rank with a peer that it asks, or that asks it. It sends one lane and receives
 // the other, each in a window of messages.
 #pragma once
 
@@ -16,15 +16,15 @@ namespace musubi::fabric {
 
 enum class LineState : std::uint8_t { none, called, joined, ended };
 
-// What leaves. take(), has_left(): any thread. The rest: the sender of the lane, or the thread that polls, as
-// said.
+// The sending side. take() and has_left(): any thread. Other functions: the sender of the lane, or the
+// polling thread, as stated.
 class SendWindow {
  public:
   void open(Parcel* first) noexcept {
     first_ = first;
     free_.store(all);
   }
-  // A parcel that is free; null: none is.
+  // A free parcel; null if there is none.
   Parcel* take() noexcept {
     std::uint32_t free = free_.load();
     while (free != 0) {
@@ -36,26 +36,26 @@ class SendWindow {
   void has_left(const Parcel& parcel) noexcept { free_.fetch_or(std::uint32_t{1} << parcel.place); }
   bool all_have_left() const noexcept { return free_.load() == all; }
 
-  // By the sender: a parcel for the next message of the lane; null: full, and becomes_open() will say when
-  // not.
+  // Sender: a parcel for the next message of the lane; null: full, and becomes_open() will report when it no
+  // longer is.
   Parcel* take_for_lane() noexcept {
     if (Parcel* const parcel = try_take()) return parcel;
     starved_.store(true);
-    Parcel* const parcel = try_take();  // what came before the store was told to nobody
+    Parcel* const parcel = try_take();  // a parcel freed before the store was reported to no one
     if (parcel != nullptr) starved_.store(false);
     return parcel;
   }
   std::uint32_t next_sequence() noexcept { return sent_++; }
 
-  // By the thread that polls: the peer has used up so many messages. False: it cannot have.
+  // Polling thread: the peer has used up `used` messages. False: impossible.
   bool peer_used(std::uint32_t used) noexcept {
     const std::uint32_t before = used_.load();
     const auto more = static_cast<std::int32_t>(used - before);
     if (more > static_cast<std::int32_t>(lane_window)) return false;
-    if (more > 0) used_.store(used);  // messages overtake each other
+    if (more > 0) used_.store(used);  // messages may be reordered
     return true;
   }
-  // By the thread that polls, after peer_used() or has_left(): whether the sender waits for it.
+  // Polling thread, after peer_used() or has_left(): whether the sender waits for a parcel.
   bool becomes_open() noexcept { return starved_.load() && starved_.exchange(false); }
 
  private:
@@ -70,22 +70,22 @@ class SendWindow {
   std::atomic<bool> starved_{false};
 };
 
-// What comes, put into order. By the thread that polls; used(): any thread.
+// The receiving side, which restores the order. Polling thread only; used(): any thread.
 class ReceiveWindow {
  public:
-  // False: no such message may come.
+  // False: no such message is allowed.
   bool insert(std::uint32_t sequence, Parcel& parcel, std::size_t bytes) noexcept {
     if (sequence - next_ >= lane_window || held_[sequence % lane_window].parcel != nullptr) return false;
     held_[sequence % lane_window] = {&parcel, sizeof(MessageHead), bytes};
     return true;
   }
-  // The bytes that come next; empty: they have not arrived.
+  // The next bytes; empty if they have not arrived.
   std::span<const std::byte> bytes() const noexcept {
     const Held& held = held_[next_ % lane_window];
     if (held.parcel == nullptr) return {};
     return {held.parcel->bytes + held.begin, held.end - held.begin};
   }
-  // So many are taken. Result: the parcel, if it is used up.
+  // Consumes `bytes` bytes. Result: the parcel, if it is used up.
   Parcel* taken(std::size_t bytes) noexcept {
     Held& held = held_[next_ % lane_window];
     held.begin += bytes;
@@ -96,14 +96,14 @@ class ReceiveWindow {
     used_.store(next_);
     return parcel;
   }
-  // Any parcel that is there, out of order; null: none is left.
+  // Removes any held parcel, in any order; null if none is left.
   Parcel* drop() noexcept {
     for (Held& held : held_) {
       if (held.parcel != nullptr) return std::exchange(held.parcel, nullptr);
     }
     return nullptr;
   }
-  // Messages that are used up.
+  // The number of messages that are used up.
   std::uint32_t used() const noexcept { return used_.load(); }
 
  private:
@@ -122,12 +122,12 @@ struct PeerLine {
   SendWindow leaving;
   ReceiveWindow coming;
   Tag own_tag{}, peer_tag{};
-  std::atomic<std::uint32_t> told{0};           // what the peer knows of coming.used()
-  std::atomic<bool> has_said_something{false};  // since the clock's last tick
-  handshake::Hello hello;                       // that opened it
-  bool is_heard = false;                    // a message with the tag has come; so the peer has this rank's
-  std::uint64_t failed_ns = 0;              // not 0: since then a message to the peer has not arrived
-  std::atomic<std::uint64_t> called_ns{0};  // not 0: by this rank, and `hello` stands
+  std::atomic<std::uint32_t> told{0};           // coming.used() as last told to the peer
+  std::atomic<bool> has_said_something{false};  // since the last tick of the clock
+  handshake::Hello hello;                       // that opened the line
+  bool is_heard = false;        // a message with the tag has arrived, so the peer has this rank's tag
+  std::uint64_t failed_ns = 0;  // unless 0: the time of the first message to the peer that failed
+  std::atomic<std::uint64_t> called_ns{0};  // unless 0: when this rank called, and `hello` is valid
 };
 
 }  // namespace musubi::fabric

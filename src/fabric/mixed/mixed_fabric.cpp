@@ -37,7 +37,8 @@ void MixedFabric::offer(ProcedureId id, Procedure procedure) noexcept {
   far_.offer(id, procedure);
 }
 
-// The far driver asks the kernel, the near one looks at memory: while it delivers, it mostly comes alone.
+// The far driver makes system calls, the near one reads memory: while the near one delivers, it is mostly
+// polled alone.
 bool MixedFabric::progress() noexcept {
   const bool any = near_.progress();
   if (any && near_only_.fetch_add(1, std::memory_order_relaxed) < near_only_max) return true;

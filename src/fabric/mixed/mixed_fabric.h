@@ -1,5 +1,5 @@
-// A fabric of two drivers: a near one to peers that this rank reaches by the processor, and to itself; a far
-// one to all others. The near driver waits for both, by the far one's JointSleep.
+// A fabric of two drivers: a near one for this rank and the peers whose memory it maps, a far one for all
+// other peers. The near driver waits for both, by the far one's JointSleep.
 #pragma once
 
 #include <array>
@@ -42,8 +42,8 @@ class MixedFabric final : public Fabric {
   }
 
  private:
-  // Both drivers deliver, each by one thread at a time; listeners want one thread of all. What a listener
-  // does is short, waits for nothing, and never delivers: so is the lock's time.
+  // Serializes the listener: each driver delivers by one thread at a time, and a listener expects one thread
+  // in total. The lock is held for a short time only: listeners neither wait nor deliver.
   class InTurn final : public Listener {
    public:
     const char* on_message(Rank from, std::span<const std::byte> body) noexcept override {
@@ -63,7 +63,7 @@ class MixedFabric final : public Fabric {
   std::vector<bool> is_near_;
   SpinLock lock_;
   std::array<InTurn, static_cast<std::size_t>(MessageKind::count)> listeners_;
-  std::atomic<std::uint32_t> near_only_{0};  // calls of progress() in a row
+  std::atomic<std::uint32_t> near_only_{0};  // consecutive calls of progress() without the far driver
 };
 
 }  // namespace musubi::fabric

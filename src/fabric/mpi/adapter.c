@@ -24,7 +24,7 @@ static void library(char* text, int bytes) {
   for (char* tab = text; (tab = strchr(tab, '\t')) != NULL;) *tab = ' ';
 }
 
-// Blocking calls of MPI look again and again, and ranks may outnumber the cores.
+// MPI's blocking calls poll without a pause, and ranks may outnumber the cores.
 static int await(MPI_Request* request) {
   for (;; nap()) {
     int done = 0;
@@ -69,7 +69,7 @@ static int look(struct musubi_mpi_done done[musubi_mpi_slots], int* count) {
   MPI_Status states[musubi_mpi_slots];
   *count = 0;
   int error = MPI_SUCCESS;
-  // Open MPI looks at the requests first, and makes progress only then.
+  // Open MPI checks the requests first, and makes progress only afterwards.
   for (int tries = 0; tries < 2 && *count == 0 && error == MPI_SUCCESS; ++tries) {
     error = MPI_Testsome(musubi_mpi_slots, requests, count, slots, states);
     if (*count == MPI_UNDEFINED) *count = 0;

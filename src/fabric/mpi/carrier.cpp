@@ -15,12 +15,12 @@ namespace musubi::fabric::mpi {
 namespace {
 
 constexpr std::uint64_t spin_max_ns = 50'000;
-// Just after a message the answer is near. Later a nap adds a small part to the time that a rank has been
-// quiet, and an idle job costs less than a hundredth of a core.
+// Soon after a message an answer is likely. Later a nap adds a small fraction to the time that the rank has
+// been quiet, and an idle job takes less than a hundredth of a core.
 constexpr std::uint64_t near_ns = 100'000, near_nap_ns = 20'000;
 constexpr std::uint64_t nap_min_ns = 50'000, nap_max_ns = 1'000'000, idle_part = 16;
 constexpr std::uint64_t settle_max_ns = 10'000'000'000, settle_nap_ns = 100'000;
-// Connections that are being made need answers: when all ranks are there, each looks on for a while.
+// Other ranks may still be connecting: after all ranks have met, each makes progress for a while.
 constexpr std::uint64_t answer_ns = 100'000'000;
 enum : std::size_t { to_receive, to_send };
 
@@ -69,9 +69,9 @@ void Carrier::stop() noexcept {
   os::futex_wake(head.carrier_sleeps);
 }
 
-// Result: whether the rank has come.
+// Result: whether the rank has arrived.
 bool Carrier::await_rank() {
-  constexpr std::uint64_t look_again_ns = 1'000'000'000;  // stop() may come just before the sleep
+  constexpr std::uint64_t look_again_ns = 1'000'000'000;  // stop() may be called just before the sleep
   std::atomic<std::uint32_t>& state = depot_.head().state;
   while (state.load() == no_rank) {
     if (stop_.load()) return false;
@@ -130,8 +130,8 @@ void Carrier::begin_receives() {
   }
 }
 
-// Begins what the rank wants. Calls each(done, whether it has come) for what has left or come; its slot is
-// free. Result: how many.
+// Starts the requested operations. Calls each(done, whether it is a receive) for each completed one, whose
+// slot is then free. Result: the number of completed operations.
 template <typename Each>
 int Carrier::look(Each each) {
   take_marks();
@@ -148,7 +148,7 @@ int Carrier::look(Each each) {
   return count;
 }
 
-// Result: whether there was anything to do.
+// Result: whether messages moved.
 bool Carrier::carry() {
   moved_ = false;
   if (owes_call_) {
@@ -179,19 +179,19 @@ void Carrier::has_ended(const musubi_mpi_done& done, bool has_come) {
   }
 }
 
-// If it sleeps.
+// Wakes this sleeper, if it sleeps.
 void Carrier::call_rank(Sleeper sleeper) noexcept {
   std::atomic<std::uint32_t>& sleeps = depot_.head().sleeps[index(sleeper)];
   if (sleeps.load() != 0 && sleeps.exchange(0) != 0) os::Bell::ring_by(ropes_[index(sleeper)].number());
 }
 
-// What has come lies there since the last look.
+// For arrivals that no thread has taken since the last look.
 void Carrier::call_some_sleeper() noexcept {
   const bool waiter_sleeps = depot_.head().sleeps[index(Sleeper::waiter)].load() != 0;
   call_rank(waiter_sleeps ? Sleeper::waiter : Sleeper::service);
 }
 
-// Until the rank calls.
+// Sleeps until the rank calls, or for a limited time.
 void Carrier::nap(std::uint64_t idle_ns) noexcept {
   std::atomic<std::uint32_t>& sleeps = depot_.head().carrier_sleeps;
   sleeps.store(1);
@@ -202,8 +202,8 @@ void Carrier::nap(std::uint64_t idle_ns) noexcept {
   sleeps.store(0);
 }
 
-// What the rank said last is sent, though nobody answers it any more. What still comes is received and
-// dropped, for its sender waits for that.
+// Sends the rank's last messages, though no reply will be read. Receives and drops arrivals, because their
+// senders wait for that.
 bool Carrier::settle() {
   const std::uint64_t begin_ns = os::monotonic_ns();
   std::uint64_t there_ns = 0;

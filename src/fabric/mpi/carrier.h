@@ -1,5 +1,5 @@
-// Carries the messages of one rank by MPI, in a process beside it. MPI has nothing to sleep for: the carrier
-// looks, and naps between two looks, the longer the less there is to do.
+// Carries the messages of one rank by MPI, in a process next to it. MPI has no way to sleep: the carrier
+// polls, and naps between polls, the longer the less there is to do.
 #pragma once
 
 #include <atomic>
@@ -17,19 +17,19 @@ namespace musubi::fabric::mpi {
 
 class Carrier {
  public:
-  // `spins`: looks without naps for a while after each message; for hosts with a core to spare. `tag`: what
-  // is sent by carriers with another one never comes.
+  // `spins`: polls without naps for a while after each message; for hosts with a core to spare. Carriers with
+  // different `tag`s do not receive each other's messages.
   Carrier(const musubi_mpi_calls& calls, Depot& depot, bool spins, int tag = 0);
   Carrier(const Carrier&) = delete;
 
-  // Waits for the rank and serves it, until stop(). The only thread that calls MPI meanwhile. Errors: those
-  // of MPI; the rank has been told.
+  // Waits for the rank and serves it, until stop(). No other thread may call MPI until it returns. Errors:
+  // those of MPI; the rank has been told.
   Result<void> run();
   // Any thread.
   void stop() noexcept;
 
-  // After run(): waits until no message of any carrier is under way, some seconds at most. Result: whether it
-  // is so; else MPI cannot be finished.
+  // After run(): waits until no message of any carrier is under way, for some seconds at most. Result: false
+  // if there still is one; then MPI cannot be finished.
   bool settle();
 
  private:
@@ -57,12 +57,12 @@ class Carrier {
   std::atomic<bool> stop_{false};
   os::FileDescriptor ropes_[2];  // by Sleeper
 
-  std::deque<std::uint32_t> to_send_;            // parcels that found no slot
+  std::deque<std::uint32_t> to_send_;            // parcels without a slot
   std::vector<std::uint32_t> empty_;             // parcels to receive into
   std::uint32_t parcel_in_[musubi_mpi_slots]{};  // by slot
   std::vector<int> free_slots_[2];               // to receive, to send
-  bool moved_ = false;                           // in this look
-  bool owes_call_ = false;                       // something came that a thread may find without a call
+  bool moved_ = false;                           // since carry() began
+  bool owes_call_ = false;                       // of a message that a polling thread may find without a call
   std::string failure_;
 };
 

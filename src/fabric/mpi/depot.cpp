@@ -11,7 +11,7 @@ constexpr std::size_t rounded(std::size_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-// Behind each other, whole pages each.
+// In this order, each part in whole pages.
 struct Layout {
   explicit Layout(std::uint32_t ranks)
       : groups(groups_of(ranks)),
@@ -26,7 +26,7 @@ struct Layout {
   std::size_t marks, labels, parcels, end;
 };
 
-// The words first: they are the larger.
+// The words first, because they need the larger alignment.
 Tray tray_at(std::byte* place, const Layout& layout) {
   auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(place);
   auto* const groups = reinterpret_cast<std::atomic<std::uint32_t>*>(words + layout.words);

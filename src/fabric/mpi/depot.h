@@ -1,8 +1,8 @@
 // The memory that a rank shares with its carrier (carrier.h): the parcels of net.h, and marks by which each
-// side tells the other what to do with them. So the rank's process never calls MPI.
+// side hands parcels to the other. So the rank's process never calls MPI.
 //
-// Marks are bits of a group's word: who sets one never waits, in a signal handler neither, and no order has
-// to be kept.
+// Marks are bits of a group's word: a thread sets one without waiting, even in a signal handler, and their
+// order does not matter.
 #pragma once
 
 #include <sys/types.h>
@@ -20,7 +20,7 @@ namespace musubi::fabric::mpi {
 
 inline constexpr std::size_t parcel_bytes = 16384;
 
-// Where one side leaves marks for the other. Memory that begins as zeros. put(): any thread; take(): one.
+// Marks of one side for the other. Zero memory is an empty tray. put(): any thread; take(): one thread.
 class Tray {
  public:
   static constexpr std::uint32_t groups_per_word = 64;
@@ -39,7 +39,7 @@ class Tray {
     }
     return false;
   }
-  // Calls each(group, marks) for what was there.
+  // Calls each(group, marks) for all marks, and clears them.
   template <typename Each>
   void take(Each each) noexcept {
     for (std::size_t i = 0; i < words_.size(); ++i) {
@@ -57,29 +57,29 @@ class Tray {
   std::span<std::atomic<std::uint64_t>> words_;
 };
 
-// Of a parcel that leaves, or has come.
+// Describes the message in a parcel.
 struct Label {
   std::uint32_t peer;
   std::uint32_t bytes;
-  bool is_awaited;  // the rank is to be called once it has left
+  bool is_awaited;  // the rank wants a call after the message has left
 };
 
-// How far rank and carrier have come.
+// Progress of the connection between rank and carrier.
 enum State : std::uint32_t {
   no_rank,
-  rank_is_there,  // its process and ropes stand in the head
+  rank_is_there,  // its process and ropes are in the head
   served,
   cannot_call,  // the carrier cannot open the ropes
   rank_left,
-  failed,  // MPI carries no messages any more
+  failed,  // MPI carries no more messages
 };
 
 class Depot {
  public:
-  Depot() = default;  // of nobody
-  // Of the carrier. Errors: no memory file.
+  Depot() = default;  // refers to no memory
+  // For the carrier. Errors: no memory file.
   static Result<Depot> create(std::uint32_t ranks);
-  // Of the rank: the file of the carrier's process. Errors: it cannot be opened, or is none for so many
+  // For the rank: opens the file of the carrier's process. Errors: it cannot be opened, or is not for `ranks`
   // ranks.
   static Result<Depot> open(pid_t carrier, int file, std::uint32_t ranks);
 
@@ -88,7 +88,7 @@ class Depot {
   std::byte* bytes_of(std::uint32_t parcel) const noexcept { return bytes_ + parcel * parcel_bytes; }
   Label& label_of(std::uint32_t parcel) const noexcept { return labels_[parcel]; }
 
-  // Of a group's word in either tray: a bit per place. Places from parcels_of_way on are for receiving.
+  // In each group's word: a bit per place. Places from parcels_of_way on are for receiving.
   Tray to_carrier, to_rank;
 
   struct Head {
@@ -96,7 +96,7 @@ class Depot {
     std::atomic<std::uint32_t> state;           // futex word; a State
     pid_t process;                              // the rank
     int ropes[2];                               // of its bells, by Sleeper
-    std::atomic<std::uint32_t> sleeps[2];       // by Sleeper: it is to be called
+    std::atomic<std::uint32_t> sleeps[2];       // by Sleeper: it sleeps, and wants a call
     std::atomic<std::uint32_t> carrier_sleeps;  // futex word
   };
   Head& head() const noexcept { return *head_; }

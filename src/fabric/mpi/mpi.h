@@ -1,6 +1,6 @@
-// Transport driver mpi: ranks of several hosts, joined by the MPI whose launcher has started them, for
-// machines whose fast network only that MPI reaches. The rank's process does not call MPI: `musubi exec`,
-// whose child it is, carries its messages (carrier.h), through memory that both share (depot.h).
+// Transport driver mpi: ranks of several hosts, connected by the MPI that started them, for machines whose
+// fast network only that MPI can use. The rank's process does not call MPI: its parent `musubi exec` carries
+// its messages (carrier.h), through memory that both share (depot.h).
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@ namespace musubi::fabric {
 
 struct MpiOptions {
   MessageOptions messages;
-  pid_t carrier = 0;  // the process that carries for this rank; 0: there is none
+  pid_t carrier = 0;  // the process that carries for this rank; 0: none
   int file = -1;      // of its depot
 };
 

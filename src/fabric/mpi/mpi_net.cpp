@@ -71,8 +71,7 @@ Parcel* MpiNet::open_group(std::uint32_t group) noexcept {
   return first;
 }
 
-// The carrier does not call for each parcel that has left; but where none is left to send by, somebody may
-// wait for one.
+// The carrier calls only when the last free parcel has left, because a sender may wait for one.
 MessageNet::Sent MpiNet::send(Rank peer, Parcel& parcel, std::size_t bytes, Purpose) noexcept {
   const bool is_last = leaving_[parcel.group].fetch_add(1) + 1u >= parcels_of_way;
   depot_.label_of(parcel.number) = {peer.value, static_cast<std::uint32_t>(bytes), is_last};
@@ -82,12 +81,12 @@ MessageNet::Sent MpiNet::send(Rank peer, Parcel& parcel, std::size_t bytes, Purp
   return Sent::later;
 }
 
-// There are others to receive into: the carrier need not hurry.
+// The group has more parcels to receive into, so the carrier need not be woken.
 void MpiNet::give_back(Parcel& parcel) noexcept {
   depot_.to_carrier.put(parcel.group, 1u << parcel.place);
 }
 
-// A thread that finds another one polling sleeps until that one is through, which may have lost its
+// A thread that finds another thread polling sleeps until that one has finished, because it may have lost its
 // processor.
 Polled MpiNet::poll(ParcelReceiver& receiver) noexcept {
   polling_.store(true);
@@ -125,8 +124,8 @@ void MpiNet::report_failure(ParcelReceiver& receiver) noexcept {
   }
 }
 
-// The carrier stores what has come and looks who sleeps; this thread says that it sleeps and looks what has
-// come.
+// No arrival is missed: the carrier stores it, then checks who sleeps; this thread announces its sleep, then
+// checks for arrivals.
 void MpiNet::sleep(Sleeper sleeper, int timeout_ms) noexcept {
   std::atomic<std::uint32_t>& sleeps = depot_.head().sleeps[index(sleeper)];
   const os::Bell& bell = bells_[index(sleeper)];

@@ -1,4 +1,4 @@
-// A message network by MPI: the rank's side, which leaves parcels to the carrier and takes them from it.
+// A message network over MPI: the rank's side, which hands parcels to the carrier and receives them from it.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace musubi::fabric::mpi {
 
 class MpiNet final : public MessageNet {
  public:
-  // Blocks until the carrier has come. Errors: it does not; out of memory or files.
+  // Blocks until the carrier serves this rank. Errors: it does not; no memory or files.
   static Result<std::unique_ptr<MpiNet>> open(Depot depot, Rank self, std::uint32_t ranks);
   ~MpiNet() override;
 
@@ -45,7 +45,7 @@ class MpiNet final : public MessageNet {
   const std::uint32_t ranks_;
   os::Mapping parcel_memory_;
   os::Bell bells_[2];                               // by Sleeper
-  std::vector<std::atomic<std::uint8_t>> leaving_;  // by group: parcels that the carrier has
+  std::vector<std::atomic<std::uint8_t>> leaving_;  // by group: parcels held by the carrier
   std::atomic<bool> polling_{false};
   bool has_failed_ = false;
 };

@@ -23,7 +23,7 @@ Result<void> compare_builds(const std::vector<std::string>& builds, std::uint32_
                             std::string_view own) {
   if (auto all = expect_from_all(builds, ranks, "builds", "mpirun"); !all) return all;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    // One that failed reports it itself.
+    // A rank that failed reports it itself.
     if (!builds[rank].empty() && builds[rank] != own) return other_build(rank);
   }
   return {};
@@ -34,7 +34,7 @@ Result<void> compare_builds(const std::vector<std::string>& builds, std::uint32_
 Result<std::unique_ptr<MessageTransport>> open_mpi(Rank self, std::uint32_t ranks, const MpiOptions& options,
                                                    const Exchange& exchange) {
   auto net = open_net(self, ranks, options);
-  // A failure takes part in the exchanges, with an empty blob: the peers must not hang.
+  // After a failure this rank still takes part in the exchanges, with an empty blob: the peers must not hang.
   const std::string build(options.messages.build);
   auto builds = exchange(net ? build : std::string{});
   if (!builds) return builds.error();

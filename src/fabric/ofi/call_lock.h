@@ -1,7 +1,7 @@
-// A lock around calls of libfabric. Its own locks spin, and where threads outnumber cores a thread that has
-// lost its processor would hold up the others for its whole absence: so it is opened without them
-// (FI_THREAD_DOMAIN), and a thread that must wait sleeps. Signal-safe; not the C library's, which the program
-// reaches through the runtime.
+// A lock around calls of libfabric. The library's own locks spin: where threads outnumber cores, a thread
+// that lost its processor would block all other threads for its whole absence. So libfabric is opened without
+// them (FI_THREAD_DOMAIN), and a waiting thread sleeps. Signal-safe; not a lock of the C library, which the
+// runtime intercepts.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ class MUSUBI_LOCK_TYPE CallLock {
 
  private:
   static constexpr std::uint32_t open = 0, held = 1, held_and_wanted = 2;
-  static constexpr unsigned spins = 64;  // some microseconds, as long as a call takes
+  static constexpr unsigned spins = 64;  // some microseconds, the duration of a call
 
   std::atomic<std::uint32_t> word_{open};
 };

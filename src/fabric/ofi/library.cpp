@@ -11,17 +11,17 @@ namespace musubi::fabric::ofi {
 namespace {
 
 constexpr const char* file_name = "libfabric.so.1";
-// The layout of fi_info in the headers since 1.5; later versions of the library still have it under this.
+// The version of fi_info since headers 1.5; later libraries still provide it under this name.
 constexpr const char* layout_version = "FABRIC_1.3";
 
 struct Variable {
   const char *name, *value;
 };
-// In the library's own environment, where the user's does not say otherwise.
+// Set in the library's own environment unless the user has set them.
 constexpr Variable variables[] = {
-    {"IPATH_NO_BACKTRACE", "1"},          // or libinfinipath takes six signals
-    {"HFI_NO_BACKTRACE", "1"},            // the same of libpsm2
-    {"FI_MR_CACHE_MONITOR", "disabled"},  // or it watches the program's memory, by userfaultfd or patches
+    {"IPATH_NO_BACKTRACE", "1"},          // else libinfinipath handles six signals
+    {"HFI_NO_BACKTRACE", "1"},            // the same for libpsm2
+    {"FI_MR_CACHE_MONITOR", "disabled"},  // else it watches the program's memory, by userfaultfd or patches
     {"FI_MR_CACHE_MAX_COUNT", "0"},      {"RDMAV_HUGEPAGES_SAFE", "1"},
 };
 
@@ -38,7 +38,7 @@ bool find_function(void* handle, const char* name, const char* version, Function
   return found != nullptr;
 }
 
-// In the C library of the new space.
+// Applies to the C library of the new namespace.
 bool set_up(void* c_library) {
   int (*set_variable)(const char*, const char*, int) = nullptr;
   int (*set_option)(int, int) = nullptr;
@@ -47,7 +47,7 @@ bool set_up(void* c_library) {
     return false;
   }
   for (const Variable& each : variables) set_variable(each.name, each.value, 0);
-  set_option(M_ARENA_MAX, 1);  // threads come and go
+  set_option(M_ARENA_MAX, 1);  // its threads come and go
   return true;
 }
 
@@ -75,7 +75,7 @@ Result<void> Library::find() {
   for (std::size_t i = 0; i < tables; ++i) {
     if (!find_function(c_library, table_functions[i], nullptr, table_of_thread_[i]))
       return cannot_load(c_name);
-    table_[i] = *table_of_thread_[i]();  // this thread has been prepared by loading it
+    table_[i] = *table_of_thread_[i]();  // loading the library has prepared this thread
   }
   has_entered = true;
   void* const handle = ::dlmopen(space, file_name, RTLD_NOW | RTLD_LOCAL);

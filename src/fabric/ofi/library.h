@@ -1,7 +1,7 @@
-// libfabric, loaded when a job first wants it, in a space of its own (dlmopen) with a C library of its own.
-// So its calls of malloc, open, sigaction and pthread_create never come to the runtime or to the program,
-// whatever thread or signal handler they are made in, and a program may have another libfabric. A C library
-// prepares the threads that it makes itself; so each of ours says enter() before its first call.
+// libfabric, loaded on first use into a namespace of its own (dlmopen) with its own C library. So its calls
+// of malloc, open, sigaction and pthread_create never reach the runtime or the program, in any thread or
+// signal handler, and the program may use another libfabric. A C library prepares only threads that it
+// creates itself, so each of our threads calls enter() before its first call of the library.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -14,10 +14,11 @@
 
 namespace musubi::fabric::ofi {
 
-// What the library exports; all else goes through tables of objects. Never unloaded.
+// The exported functions of the library; other functions are reached through its objects. Never unloaded.
 class Library {
  public:
-  // The one of this process. Errors: there is none, or it is older than 1.11. Before threads may race.
+  // The one of this process. Errors: there is none, or it is older than 1.11. Not while other threads may
+  // call it.
   static Result<const Library*> load();
 
   int (*getinfo)(std::uint32_t version, const char* node, const char* service, std::uint64_t flags,
@@ -28,7 +29,7 @@ class Library {
   const char* (*text_of_error)(int error) = nullptr;
   std::uint32_t (*version)() = nullptr;
 
-  // Prepares the calling thread. Signal-safe, and cheap from the second time on.
+  // Prepares the calling thread. Signal-safe, and cheap after the first call.
   void enter() const noexcept {
     if (!has_entered) prepare_thread();
   }
@@ -37,7 +38,7 @@ class Library {
   std::string version_text() const;
 
  private:
-  // Where a thread of that C library finds how characters are sorted; public functions of it.
+  // A public function of the C library that returns where a thread keeps its character tables.
   using Table = const void** (*)();
   static constexpr std::size_t tables = 3;
 
@@ -49,7 +50,7 @@ class Library {
   const void* table_[tables]{};
 };
 
-// The interface that is asked for: Ubuntu 22.04 has 1.11.
+// The requested version of the interface: Ubuntu 22.04 has 1.11.
 inline constexpr std::uint32_t api_version = FI_VERSION(1, 11);
 
 struct InfoDeleter {

@@ -15,16 +15,16 @@
 namespace musubi::fabric::ofi {
 namespace {
 
-constexpr std::size_t parcel_bytes_max = 16384;  // more goes by a rendezvous, in ofi_rxm
+constexpr std::size_t parcel_bytes_max = 16384;  // ofi_rxm sends larger messages by a rendezvous
 constexpr std::size_t entries_per_look = 16;
 constexpr unsigned looks_per_poll = 4;
 constexpr std::size_t peers_per_word = 64;
 constexpr std::uint32_t short_naps = 64;
 constexpr std::uint64_t short_nap_ns = 50'000, idle_nap_ns = 1'000'000;
-// ofi_rxm tries for ever to reach again a peer that it was connected to.
+// ofi_rxm tries for ever to reconnect a peer.
 constexpr std::uint64_t probe_patience_ns = 3'000'000'000;
 constexpr std::uint64_t call_max_ns = 1'000'000;
-constexpr int retry_ms = 1;  // while something waits, the library may not tell when to try again
+constexpr int retry_ms = 1;  // the library may not signal when to retry
 
 }  // namespace
 
@@ -70,7 +70,7 @@ std::size_t OfiNet::parcel_bytes() const noexcept {
   return std::min(parcel_bytes_max, info_->ep_attr->max_msg_size);
 }
 
-// The endpoint takes it now, or it waits, or the peer is gone.
+// Either the endpoint takes the message now, or it waits, or the peer is gone.
 MessageNet::Sent OfiNet::send(Rank peer, Parcel& parcel, std::size_t bytes, Purpose purpose) noexcept {
   library_.enter();
   Slot& slot = slots()[parcel.number];
@@ -86,11 +86,11 @@ MessageNet::Sent OfiNet::send(Rank peer, Parcel& parcel, std::size_t bytes, Purp
   }
   slot.gives_up_ns = os::monotonic_ns() + (purpose == Purpose::probing ? probe_patience_ns : patience_ns_);
   to_send_.push(slot);
-  if (to_send_.count.load() == 1) wake(Sleeper::service);  // it sleeps for a short time only, from now on
+  if (to_send_.count.load() == 1) wake(Sleeper::service);  // from now on it sleeps for a short time only
   return Sent::later;
 }
 
-// A small message needs no parcel any more, and no notice when it has left.
+// Sends a small message, which neither needs its parcel any longer nor produces a completion.
 bool OfiNet::inject(const Slot& slot) noexcept {
   if (slot.bytes > info_->tx_attr->inject_size) return false;
   calls_.lock();
@@ -198,7 +198,7 @@ void OfiNet::ended(Operation& operation, std::size_t bytes, ParcelReceiver& rece
   }
 }
 
-// Result: whether there was one. A move that has failed never ends: its peer is gone.
+// Result: whether there was one. A failed move never completes, because its peer is gone.
 bool OfiNet::take_error(ParcelReceiver& receiver) noexcept {
   fi_cq_err_entry entry{};
   calls_.lock();
@@ -237,7 +237,7 @@ void OfiNet::report_failures(ParcelReceiver& receiver) noexcept {
   }
 }
 
-// Whether nothing has come; then its descriptor gets ready when something does.
+// Whether the queue is empty; its descriptor then becomes ready on the next arrival.
 bool OfiNet::queue_is_quiet() noexcept {
   fid* const queue = &queue_->fid;
   fid* queues[] = {queue};
@@ -247,11 +247,11 @@ bool OfiNet::queue_is_quiet() noexcept {
   return status == 0;
 }
 
-// Where something has come this thread is to receive it. If it could not, another one is about to do so, and
-// may have lost its processor: looking again and again would help nobody. That one calls it.
+// This thread receives arrivals. If it could not, another thread is about to do so and may have lost its
+// processor: instead of polling repeatedly, this thread sleeps until that thread wakes it.
 OfiNet::Sleep OfiNet::kind_of_sleep(Sleeper sleeper) noexcept {
-  const bool is_blind =
-      sleeper == Sleeper::service && service_is_blind_.load();  // watch_again() looks for it
+  // While the service thread is blind, watch_again() polls for it.
+  const bool is_blind = sleeper == Sleeper::service && service_is_blind_.load();
   if (is_blind || queue_is_quiet()) return Sleep::until_something_comes;
   const std::size_t i = index(sleeper);
   leaves_to_poll_[i].store(true);
@@ -286,15 +286,15 @@ void OfiNet::sleep(Sleeper sleeper, int timeout_ms) noexcept {
   if (is_waiter) waiters_.store(0);
 }
 
-// In this order: after whatever a waiter that goes to sleep does meanwhile, the service thread watches, or it
-// is noted as blind.
+// In this order, so that under any race with a waiter that goes to sleep the service thread either watches or
+// is marked blind.
 void OfiNet::watch_again() noexcept {
   service_is_blind_.store(false);
   sets_[index(Sleeper::service)].change(queue_number_, EPOLLIN, queue_data);
   if (!queue_is_quiet()) wake(Sleeper::service);
 }
 
-// Short ones while messages come.
+// Naps are short while messages arrive.
 void OfiNet::nap(Sleeper sleeper) noexcept {
   const os::Bell& bell = bells_[index(sleeper)];
   const bool is_idle = idle_naps_.load() >= short_naps;

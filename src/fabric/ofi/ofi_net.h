@@ -1,9 +1,9 @@
-// A message network by an endpoint of libfabric: unconnected, reliable (FI_EP_RDM). Beside messages it has
-// gets and puts of peers' regions, if it is opened with some (remote_memory.h).
+// A message network over an endpoint of libfabric: unconnected, reliable (FI_EP_RDM). It also does gets and
+// puts of peers' regions, if it is opened with some (remote_memory.h).
 //
-// One thread at a time should sleep for it: each message would wake both sleepers. So the service thread does
-// not watch the queue while a waiter sleeps, nor until what woke the waiter has been received; poll() makes
-// it watch again. Without a descriptor for the queue both take naps.
+// Only one thread at a time should sleep for the queue, because each message would wake both sleepers. So the
+// service thread does not watch it while a waiter sleeps, nor until the arrivals that woke the waiter have
+// been received; poll() then makes it watch again. If the queue has no descriptor, both take naps.
 #pragma once
 
 #include <rdma/fi_domain.h>
@@ -29,17 +29,17 @@ namespace musubi::fabric::ofi {
 class OfiNet final : public MessageNet {
  public:
   // Opens an endpoint. `patience`: how long a message may be refused before its peer counts as gone.
-  // `reachable`: what peers reach themselves, if `info` has that.
+  // `reachable`: the memory that peers access themselves, if `info` supports it.
   static Result<std::unique_ptr<OfiNet>> open(const Library& library, Info info, Rank self,
                                               std::uint32_t ranks, std::chrono::milliseconds patience,
                                               const Reachable& reachable);
   ~OfiNet() override;
 
-  // What peers reach it by.
+  // Its address, for peers.
   const std::string& address() const noexcept { return address_; }
-  // The addresses of all ranks, by rank; empty: of one that cannot take part. Before anything is sent.
+  // The addresses of all ranks, by rank; empty for a rank that cannot take part. Before the first message.
   Result<void> know(const std::vector<std::string>& addresses);
-  // To be told to peers, and what a peer has told.
+  // The keys of this rank's regions, for peers, and those that a peer has sent.
   RemoteMemory::Told own_regions() const noexcept { return remote_.own(); }
   void know_regions(Rank peer, const RemoteMemory::Told& told) noexcept { remote_.know(peer, told); }
 
@@ -61,15 +61,15 @@ class OfiNet final : public MessageNet {
   int rope(Sleeper sleeper) const noexcept override { return bells_[index(sleeper)].rope(); }
 
  private:
-  // What the library wants of a parcel, by its number. The memory begins as zeros.
+  // The library's data for a parcel, by its number. Zero memory initially.
   struct Slot : Operation {
     Parcel* parcel;
     void* descriptor;  // of registered memory
-    Slot* next;        // in a list of those that wait
+    Slot* next;        // in a list of waiting slots
     std::uint32_t bytes;
-    std::uint64_t gives_up_ns;  // of one that waits
+    std::uint64_t gives_up_ns;  // of a waiting slot
   };
-  // Slots that the library does not take now.
+  // Slots that the library does not accept now.
   struct Waiting {
     SpinLock lock;
     Slot* first MUSUBI_GUARDED_BY(lock) = nullptr;
@@ -81,7 +81,7 @@ class OfiNet final : public MessageNet {
 
   OfiNet(const Library& library, Info info, Rank self, std::uint32_t ranks,
          std::chrono::milliseconds patience, std::size_t rma_bytes_min);
-  // In the sets of the sleepers.
+  // Identify the sources in the sleepers' sets.
   static constexpr std::uint64_t bell_data = 0, queue_data = 1;
 
   static std::size_t index(Sleeper sleeper) noexcept { return static_cast<std::size_t>(sleeper); }
@@ -128,7 +128,7 @@ class OfiNet final : public MessageNet {
   std::vector<fi_addr_t> peers_;
   os::Mapping slot_memory_, parcel_memory_, bytes_;
 
-  CallLock calls_;  // of the library, once peers are known
+  CallLock calls_;  // around calls of the library, once peers are known
   RemoteMemory remote_;
   Waiting to_send_, to_post_;
   std::vector<std::atomic<std::uint64_t>> failed_;  // a bit per peer
@@ -139,8 +139,8 @@ class OfiNet final : public MessageNet {
   os::Bell bells_[2];      // by Sleeper
   std::atomic<bool> polling_{false};
   std::atomic<std::uint64_t> polls_{0};
-  std::uint64_t sent_to_poll_[2]{};        // by Sleeper: when so many had been, it was last sent to poll
-  std::atomic<bool> leaves_to_poll_[2]{};  // by Sleeper: it sleeps though something has come
+  std::uint64_t sent_to_poll_[2]{};        // by Sleeper: polls_ when it was last sent to poll
+  std::atomic<bool> leaves_to_poll_[2]{};  // by Sleeper: it sleeps despite arrivals
   std::atomic<std::uint32_t> waiters_{0};
   std::atomic<bool> service_is_blind_{false};
   std::atomic<std::uint32_t> idle_naps_{0};

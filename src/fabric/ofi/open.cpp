@@ -1,4 +1,4 @@
-// Opens the driver: an endpoint by the chosen provider, and then the peers' addresses.
+// Opens the driver: an endpoint of the chosen provider, then the peers' addresses.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -10,10 +10,10 @@
 namespace musubi::fabric {
 namespace {
 
-// A message holds less; from here on a get takes several, and as many copies.
+// Larger than a message: from this size on a get takes several of them, and as many copies.
 constexpr std::size_t rma_bytes_min = std::size_t{16} << 10;
 
-// What a rank tells: its build, its provider's name, a zero, how to read its regions, its address.
+// Format of a rank's blob: build, name of the provider, a zero, keys of its regions, address.
 std::string encode(std::string_view build, const ofi::OfiNet& net) {
   std::string blob(handshake::build_bytes, '\0');
   build.copy(blob.data(), blob.size());
@@ -96,7 +96,7 @@ Result<std::unique_ptr<MessageTransport>> join(Rank self, std::uint32_t ranks, c
 Result<std::unique_ptr<MessageTransport>> open_ofi(Rank self, std::uint32_t ranks, const OfiOptions& options,
                                                    const Exchange& exchange) {
   auto net = open_net(self, ranks, options);
-  // A failure takes part in the exchanges, with an empty blob: the peers must not hang.
+  // After a failure this rank still takes part in the exchanges, with an empty blob: the peers must not hang.
   auto blobs = exchange(net ? encode(options.messages.build, *net.value()) : std::string{});
   if (!blobs) return blobs.error();
   auto transport = net ? join(self, ranks, options, std::move(net).value(), blobs.value())

@@ -1,4 +1,4 @@
-// Opens an endpoint and what belongs to it.
+// Opens an endpoint and its objects.
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 
@@ -85,7 +85,7 @@ Result<void> OfiNet::open_objects() {
   return {};
 }
 
-// With a descriptor to wait for, or else without anything to wait for.
+// With a descriptor to wait for if the provider has one, otherwise without.
 Result<void> OfiNet::open_queue() {
   fi_cq_attr attributes{};
   attributes.format = FI_CQ_FORMAT_MSG;

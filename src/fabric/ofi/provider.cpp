@@ -14,8 +14,8 @@
 namespace musubi::fabric::ofi {
 namespace {
 
-// The best first. Others are taken by name only: `net`, `sockets` and `shm` break promises or spin, and
-// udp;ofi_rxd notices no death (docs/decisions/ofi.md).
+// The best first. Other providers are used only by name: `net`, `sockets` and `shm` break promises or spin,
+// and udp;ofi_rxd detects no death (docs/decisions/networks.md).
 constexpr std::array<std::string_view, 7> preference{"cxi",  "opx",           "psm3",       "efa",
                                                      "psm2", "verbs;ofi_rxm", "tcp;ofi_rxm"};
 
@@ -23,15 +23,15 @@ std::size_t place_of(std::string_view name) {
   return static_cast<std::size_t>(std::ranges::find(preference, name) - preference.begin());
 }
 
-// Hardware moves lines of the cache. A kernel that copies bytes for a socket tears words. The others of which
-// it may be true pin memory.
+// Hardware moves whole cache lines. A kernel that copies bytes for a socket tears words. Other providers that
+// may keep words whole pin memory.
 constexpr std::string_view whole_words = "cxi";
 
-// What it moves stands for ever when the peer dies.
+// Its moves never complete if the peer dies.
 constexpr std::string_view without_moves = "udp;ofi_rxd";
 
-// A card acknowledges what it has received, which need not be in memory yet: ofi_rxm promises more than verbs
-// below it keeps. `net` completes puts that have not arrived.
+// A card acknowledges received data that need not be in memory yet: ofi_rxm promises more than verbs below it
+// keeps. `net` completes puts that have not arrived.
 constexpr std::array<std::string_view, 3> without_delivery{"verbs;ofi_rxm", "verbs;ofi_rxd", "net"};
 
 enum class Abilities : std::uint8_t { messages, moves, moves_pinned };
@@ -60,7 +60,7 @@ Info ask(const Library& library, const std::string& provider, const char* node,
   const os::SignalsKept kept;
   const int status =
       library.getinfo(api_version, node, nullptr, node == nullptr ? 0 : FI_SOURCE, hints.get(), &found);
-  hints->fabric_attr->prov_name = nullptr;  // it is not the library's
+  hints->fabric_attr->prov_name = nullptr;  // the library must not free it
   return Info(status == 0 ? found : nullptr, {&library});
 }
 
@@ -78,7 +78,8 @@ std::string text_of(const os::SocketAddress& address) {
   return text;
 }
 
-// The best of both lists: with an IP address, at this one; without, wherever it is.
+// The best of both lists: providers with an IP address from `at_address`, all other providers from
+// `elsewhere`.
 const fi_info* best_of(const Info& at_address, const Info& elsewhere, bool any_name) {
   const fi_info* best = nullptr;
   for (const fi_info* list : {at_address.get(), elsewhere.get()}) {

@@ -13,9 +13,9 @@
 namespace musubi::fabric::ofi {
 namespace {
 
-constexpr std::size_t moves_max = 256;  // under way; more go by messages
+constexpr std::size_t moves_max = 256;  // under way; further ones are messages
 constexpr std::size_t key_bytes_max = sizeof(std::uint64_t);
-// Keys of local memory, above those of parcels. Nobody else may use them.
+// Keys of local memory, above those of parcels. Peers cannot use them.
 constexpr std::uint64_t local_keys = std::uint64_t{1} << 24;
 
 void allocate(std::span<std::byte> memory) noexcept {
@@ -99,7 +99,7 @@ bool RemoteMemory::begin(Rank peer, fi_addr_t address, const Step& step, void* t
   return status == 0;
 }
 
-// A put is complete when the peer's memory has it. REQUIRES: calls_ is held.
+// A put completes when the peer's memory has it. REQUIRES: calls_ is held.
 long RemoteMemory::post(Move& move, fi_addr_t address, const Told::Region& region,
                         const Step& step) noexcept {
   const bool is_get = step.verb == Verb::get;

@@ -1,6 +1,6 @@
-// Gets and puts of peers' memory by the network itself. Each rank registers its regions once, and tells peers
-// how to name them: by address or by offset, and by a key. Keys are random where the provider lets us choose:
-// a stranger that does not know one reads and writes nothing.
+// Gets and puts of peers' memory by the network itself. Each rank registers its regions once, and tells its
+// peers how to name them: by address or by offset, and by a key. Keys are random if the provider lets us
+// choose them: a stranger without the key can neither read nor write.
 #pragma once
 
 #include <rdma/fi_domain.h>
@@ -21,53 +21,53 @@
 
 namespace musubi::fabric::ofi {
 
-// What the library gives back when it has done something.
+// The context of an operation, which the library returns when it completes.
 struct Operation {
-  fi_context2 context;  // first: the library has its address
-  std::uint32_t peer;   // of what leaves, and of a move
+  fi_context2 context;  // first: the library knows its address
+  std::uint32_t peer;   // of a sent message or a move
   bool is_move;
 };
 
-// What peers reach, and from how many bytes on this rank does so itself. 0: no rank does.
+// Memory that peers access, and the smallest size that this rank itself accesses so. 0: no rank does.
 struct Reachable {
   std::span<const OfiReachable> regions;
   std::size_t bytes_min = 0;
-  bool is_asked_for = false;  // by a setting: the job does not start without
+  bool is_asked_for = false;  // by a setting: the job does not start without it
 };
 
-// Result: as the library's. Within its lock.
+// Result: 0 or an error of the library. REQUIRES: the library's lock is held.
 int register_memory(fid_domain& domain, fid_ep& endpoint, std::uint64_t mode, std::span<std::byte> memory,
                     std::uint64_t access, std::uint64_t key, Owned<fid_mr>& registered) noexcept;
 
 class RemoteMemory {
  public:
-  // How to name a rank's regions.
+  // How peers name a rank's regions.
   struct Told {
     struct Region {
-      std::uint64_t begin;  // of its addresses; 0 where they count from there
+      std::uint64_t begin;  // address of the region; 0 if peers use offsets
       std::uint64_t key;
     };
     std::uint64_t there;  // a bit per region
     std::array<Region, region_count_max> regions;
   };
-  // `calls` and `info` outlive this. Puts go by messages where a complete one may not have arrived.
+  // `calls` and `info` outlive this. Puts are messages if a complete one may not have arrived.
   RemoteMemory(CallLock& calls, const fi_info& info, std::uint32_t ranks, std::size_t bytes_min);
 
-  // Registers what peers reach, if the provider can do it. What it does not take goes by messages. Result: 0,
-  // or why it did not take one, as the library numbers errors.
+  // Registers regions for peers, if the provider can do it; regions that it refuses are accessed by messages.
+  // Result: 0, or the library's error for a refused region.
   int offer(fid_domain& domain, fid_ep& endpoint, std::span<const OfiReachable> regions) noexcept;
   const Told& own() const noexcept { return own_; }
   void know(Rank peer, const Told& told) noexcept {
     if (bytes_min_ != SIZE_MAX) peers_[peer.value] = told;
   }
-  // SIZE_MAX: all goes by messages.
+  // SIZE_MAX: messages only.
   std::size_t bytes_min() const noexcept { return bytes_min_; }
 
-  // Result: false: not now, or never. Any thread, signal-safe.
+  // Result: false if it is not possible now, or never. Any thread, signal-safe.
   bool begin(Rank peer, fi_addr_t address, const Step& step, void* token) noexcept;
-  // Of one that is complete or has failed. Result: its token.
+  // Ends a complete or failed operation. Result: its token.
   void* end(Operation& operation) noexcept;
-  // After the endpoint, before its domain.
+  // After the endpoint is closed, before its domain is.
   void close() noexcept;
 
  private:

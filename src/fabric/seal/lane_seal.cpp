@@ -19,7 +19,7 @@ static_assert(crypto_aead_chacha20poly1305_ietf_ABYTES == record_tail_max);
 using Nonce = std::array<unsigned char, crypto_aead_aes256gcm_NPUBBYTES>;
 static_assert(sizeof(Nonce) == crypto_aead_chacha20poly1305_ietf_NPUBBYTES);
 
-// The number of the record: with one key none comes twice.
+// The number of the record, which never repeats with one key.
 Nonce nonce_of(std::uint64_t sequence) noexcept {
   Nonce nonce{};
   std::memcpy(nonce.data(), &sequence, sizeof sequence);
@@ -49,7 +49,7 @@ LaneKeys::~LaneKeys() {
 }
 
 LaneKeys::Key LaneKeys::key_of(const LaneName& lane, const Salt& salt) const noexcept {
-  constexpr char purpose[16] = "musubi lane key";  // no other MAC by this secret begins so
+  constexpr char purpose[16] = "musubi lane key";  // no other MAC with this secret has this prefix
   const std::array<std::uint32_t, 4> name{lane.from.value, lane.to.value,
                                           static_cast<std::uint32_t>(lane.lane),
                                           static_cast<std::uint32_t>(cipher_)};

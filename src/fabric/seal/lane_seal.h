@@ -1,13 +1,12 @@
-// What makes sure that the bytes of a lane arrive as they were sent. A lane is cut into records:
+// Detects bytes of a lane that do not arrive as they were sent. A lane is cut into records:
 //
-//   head      how many bytes follow, and a sum of this number: a damaged one is seen before it is believed
-//   payload
-//   tail      a sum of head and payload, or the tag of a cipher
+// head      the size of the payload and its checksum, so that a damaged size is not used
+// payload
+// tail      a checksum of head and payload, or the tag of a cipher
 //
-// Both ends count the records, and the number of a record goes into its sums, or is its nonce. So a record
-// that is missing, comes twice, or comes on another lane is as wrong as one with a changed bit. The cipher's
-// key is of one lane: it is made of the job's secret, the lane, and a salt with which the lane begins. No I/O
-// here; signal-safe.
+// Both ends count the records. The number of a record enters its checksums, or is its nonce, so a record that
+// is missing, repeated, or on the wrong lane is detected like a changed bit. Each lane has its own cipher
+// key, derived from the job's secret, the lane, and a salt sent first on the lane. No I/O here; signal-safe.
 #pragma once
 
 #include <array>
@@ -27,17 +26,17 @@ struct RecordHead {
   std::uint32_t sum = 0;
 };
 static_assert(sizeof(RecordHead) == 8);
-inline constexpr std::size_t record_payload_max = std::size_t{36}
-                                                  << 10;  // a block of the usual size, and its reply
+// Fits a block of the usual size and its reply.
+inline constexpr std::size_t record_payload_max = std::size_t{36} << 10;
 inline constexpr std::size_t record_tail_max = 16;
 
-// Which lane.
+// Identifies a lane.
 struct LaneName {
   Rank from, to;
   Lane lane = Lane::requests;
 };
 
-// Made of the job's secret; keys of lanes are made of it.
+// Derived from the job's secret; derives the keys of lanes.
 class LaneKeys {
  public:
   LaneKeys(Cipher cipher, std::span<const std::byte> secret) noexcept;
@@ -47,11 +46,11 @@ class LaneKeys {
   using Salt = std::array<std::byte, 32>;
   using Key = std::array<unsigned char, 32>;
 
-  // The best one of this processor. To be called before anything else here, not in a signal handler.
+  // The best one of this processor. Before any other call here, not in a signal handler.
   static Cipher best_cipher() noexcept;
 
   Cipher cipher() const noexcept { return cipher_; }
-  // Bytes with which a lane begins, before its first record.
+  // The size of the salt that is sent on a lane before its first record.
   std::size_t salt_bytes() const noexcept { return cipher_ == Cipher::none ? 0 : sizeof(Salt); }
   std::size_t tail_bytes() const noexcept {
     return cipher_ == Cipher::none ? sizeof(std::uint32_t) : record_tail_max;
@@ -73,14 +72,14 @@ class LaneSeal {
   void begin(const LaneKeys& keys, const LaneName& lane, const LaneKeys::Salt& salt) noexcept;
   bool has_begun() const noexcept { return has_begun_; }
 
-  // Of the next record.
+  // Makes or checks the head of the next record.
   RecordHead head(std::size_t payload_bytes) const noexcept;
   bool is_head(const RecordHead& head) const noexcept;
-  // The next record leaves; `tail` has tail_bytes(). A cipher changes the payload in its place; without one
-  // it may be any memory, which is only read.
+  // Seals the next record to be sent; `tail` has tail_bytes(). A cipher encrypts the payload in place;
+  // without one the payload is only read, in any memory.
   void close(const RecordHead& head, std::span<std::byte> payload, std::byte* tail) noexcept;
   void close_by_sum(const RecordHead& head, std::span<const std::byte> payload, std::byte* tail) noexcept;
-  // It has come. Result: whether it is the one that was sent; then the payload is as it was.
+  // Opens the next received record. Result: whether it is intact; if so, the payload is decrypted in place.
   bool open(const RecordHead& head, std::span<std::byte> payload, const std::byte* tail) noexcept;
 
  private:
@@ -90,7 +89,7 @@ class LaneSeal {
   bool has_begun_ = false;
   std::uint32_t lane_sum_ = 0;
   std::uint64_t sequence_ = 0;
-  alignas(16) std::array<unsigned char, schedule_bytes> schedule_;  // of AES; or the key
+  alignas(16) std::array<unsigned char, schedule_bytes> schedule_;  // AES key schedule, or the key
 };
 
 }  // namespace musubi::fabric

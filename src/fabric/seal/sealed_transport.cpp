@@ -12,7 +12,7 @@
 namespace musubi::fabric {
 namespace {
 
-// Each takes memory when it is first used.
+// Each takes memory on first use.
 constexpr std::size_t leaving_bytes = std::size_t{40} << 10;
 constexpr std::size_t coming_bytes = std::size_t{64} << 10;
 constexpr std::size_t bytes_of_peer = lane_count * (leaving_bytes + coming_bytes);
@@ -28,7 +28,7 @@ std::size_t bytes_in(std::span<const Piece> pieces) noexcept {
   return bytes;
 }
 
-// Of the pieces after their first `skip` bytes.
+// Copies bytes of the pieces, skipping the first `skip`.
 void copy_out(std::span<const Piece> pieces, std::size_t skip, std::byte* to, std::size_t bytes) noexcept {
   for (const Piece& piece : pieces) {
     if (bytes == 0) return;
@@ -64,7 +64,7 @@ SealedTransport::SealedTransport(Transport& below, Cipher cipher, std::span<cons
   }
 }
 
-// The bytes of a record count as taken when all of it is: until then they are offered again.
+// The bytes of a record count as taken only when the whole record is; until then they are offered again.
 std::size_t SealedTransport::send(Rank peer, Lane lane, std::span<const Piece> pieces) noexcept {
   const std::size_t offered = bytes_in(pieces);
   Leaving& record = leaving(peer, lane);
@@ -78,8 +78,8 @@ std::size_t SealedTransport::send(Rank peer, Lane lane, std::span<const Piece> p
   return taken;
 }
 
-// What is asked may lie in memory of the program, which another thread changes while it is sent: it is
-// copied. Replies lie in the engine's buffer.
+// Requests may refer to memory of the program, which another thread can change while it is sent, so they are
+// copied. Replies are in the engine's buffer.
 void SealedTransport::begin_record(Rank peer, Lane lane, std::span<const Piece> pieces,
                                    std::size_t skip) noexcept {
   Leaving& record = leaving(peer, lane);
@@ -107,7 +107,7 @@ void SealedTransport::begin_record(Rank peer, Lane lane, std::span<const Piece> 
   }
 }
 
-// Result: whether all of it is taken.
+// Result: whether the whole record is taken.
 bool SealedTransport::send_record(Rank peer, Lane lane, std::span<const Piece> pieces,
                                   std::size_t skip) noexcept {
   Leaving& record = leaving(peer, lane);
@@ -165,7 +165,7 @@ void SealedTransport::close(Rank peer) noexcept {
   below_.close(peer);
 }
 
-// What has come, as far as it is whole, right, and wanted. Result: whether there was any.
+// Delivers arrivals that are complete, intact, and wanted. Result: whether there were any.
 bool SealedTransport::deliver(Rank peer, Lane lane) noexcept {
   Coming& coming = this->coming(peer, lane);
   bool any = false;
@@ -226,7 +226,7 @@ std::size_t SealedTransport::hand_on(Rank peer, Lane lane, Coming& coming) noexc
   return taken;
 }
 
-// For the rest of the record that has begun.
+// Makes room for the rest of the current record.
 void SealedTransport::make_room(Coming& coming) noexcept {
   constexpr std::size_t record_max = sizeof(RecordHead) + record_payload_max + record_tail_max;
   if (coming.begin == coming.end) {

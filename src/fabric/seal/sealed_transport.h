@@ -1,6 +1,5 @@
-// A transport over another one: what goes through is in records that show whether they arrive as they were
-// sent (lane_seal.h). The engine above gets nothing that has not been checked. A peer whose bytes are damaged
-// is shut out, with a loss of this kind.
+// A transport over another one that sends bytes in sealed records (lane_seal.h). The engine above receives
+// only checked bytes. A peer whose bytes are damaged is closed, and lost with Loss::Kind::damaged.
 #pragma once
 
 #include <atomic>
@@ -17,14 +16,14 @@ namespace musubi::fabric {
 
 class SealedTransport final : public Transport, private Receiver {
  public:
-  // All ranks have the same cipher; without one their records have sums. `secret`: of the job; of use with a
+  // All ranks use the same cipher; without one records have checksums. `secret`: the job's, used with a
   // cipher. `below` outlives this.
   SealedTransport(Transport& below, Cipher cipher, std::span<const std::byte> secret);
 
   Rank self() const noexcept override { return below_.self(); }
   std::uint32_t ranks() const noexcept override { return below_.ranks(); }
   std::size_t send(Rank peer, Lane lane, std::span<const Piece> pieces) noexcept override;
-  // By the network itself: no record, and no check but the network's own. With a cipher none is taken.
+  // Moves are checked only by the network itself, and refused with a cipher.
   bool begin_move(Rank peer, const Step& step, void* token) noexcept override {
     return keys_.cipher() == Cipher::none && below_.begin_move(peer, step, token);
   }
@@ -40,25 +39,25 @@ class SealedTransport final : public Transport, private Receiver {
   void close(Rank peer) noexcept override;
 
  private:
-  // The record that leaves. Its payload is here, or where the engine has it.
+  // The record being sent. Its payload is in `bytes`, or still at the engine.
   struct Leaving {
     LaneSeal seal;
     std::byte* bytes = nullptr;
     std::size_t front = 0;    // bytes before the payload: salt and head
     std::size_t payload = 0;  // 0: no record is under way
-    bool is_here = false;     // the payload follows the front, and the tail follows it; else the tail does
-    std::size_t sent = 0;     // that the transport below has taken
+    bool is_here = false;     // `bytes` holds front, payload and tail; else front and tail
+    std::size_t sent = 0;     // taken by the transport below
   };
   struct Coming {
     LaneSeal seal;
     std::byte* bytes = nullptr;
-    std::size_t begin = 0, end = 0;  // that are not used yet
+    std::size_t begin = 0, end = 0;  // not used yet
     std::size_t checked = 0;         // of these, payload for the engine
   };
   struct Peer {
     Leaving leaving[lane_count];
     Coming coming[lane_count];
-    bool is_shut = false;  // by the thread that polls
+    bool is_shut = false;  // polling thread only
   };
 
   static std::size_t index(Lane lane) noexcept { return static_cast<std::size_t>(lane); }
@@ -84,8 +83,8 @@ class SealedTransport final : public Transport, private Receiver {
   const LaneKeys keys_;
   os::Mapping memory_;
   std::vector<Peer> peers_;
-  std::vector<std::uint64_t> held_;  // lanes with checked bytes that were not wanted, a bit each
-  Receiver* receiver_ = nullptr;     // of the poll() that is going on
+  std::vector<std::uint64_t> held_;  // lanes with checked, undelivered bytes, a bit each
+  Receiver* receiver_ = nullptr;     // of the current poll()
 };
 
 }  // namespace musubi::fabric

@@ -5,7 +5,7 @@
 
 namespace musubi::fabric {
 
-// Peers are processes of one host, started from one installation: the memory image is the format.
+// Peers are processes of one host, started from one installation, so the memory image is the format.
 static_assert(std::is_trivially_copyable_v<ShmAddress>);
 
 std::string encode(const ShmAddress& address) {

@@ -1,4 +1,4 @@
-// What a rank tells its peers at start, so that they can map its memory.
+// The files of a rank, sent to its peers at start so that they can map its memory.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@ namespace musubi::fabric {
 
 struct ShmAddress {
   struct Region {
-    std::uint64_t bytes = 0;  // 0: there is no such region
+    std::uint64_t bytes = 0;  // 0: no such region
     std::uint64_t file_offset = 0;
     std::int32_t file = -1;
   };
@@ -27,7 +27,7 @@ struct ShmAddress {
 };
 
 std::string encode(const ShmAddress& address);
-// Fails when the blob is not one of encode().
+// Error: the blob has the wrong size.
 Result<ShmAddress> decode_shm_address(std::string_view blob);
 
 }  // namespace musubi::fabric

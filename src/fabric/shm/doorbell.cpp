@@ -11,7 +11,7 @@ void ring(Mailbox& mailbox, Ropes ropes, bool urgent) noexcept {
     if (mailbox.polling.load(std::memory_order_relaxed) != 0) return;
     if (mailbox.rung.exchange(1, std::memory_order_acq_rel) != 0) return;
     mailbox.bell.fetch_add(1, std::memory_order_release);
-    // One thread is enough: it delivers everything.
+    // One thread is enough, because it delivers everything.
     if (ropes.waiters >= 0) {
       os::Bell::ring_by(ropes.waiters);
     } else {
@@ -24,7 +24,7 @@ void ring(Mailbox& mailbox, Ropes ropes, bool urgent) noexcept {
 }
 
 void ring_all_waiters(Mailbox& mailbox) noexcept {
-  // Earlier actions of the caller (setting `ready`) come before the look at `asleep`.
+  // Orders earlier actions of the caller (setting `ready`) before the read of `asleep`.
   mailbox.bell.fetch_add(1, std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (mailbox.asleep.load(std::memory_order_relaxed) != 0) os::futex_wake(mailbox.bell);

@@ -7,10 +7,11 @@
 namespace musubi::fabric {
 namespace {
 
-constexpr std::uint64_t fill_check_interval = 32;  // looking ahead costs a cache line: not for every message
+// Not for every message: looking ahead reads another cache line.
+constexpr std::uint64_t fill_check_interval = 32;
 constexpr std::uint64_t fill_check_distance = 64;
 
-// Whether fewer than a quarter of the slots is free behind `ticket`.
+// Whether fewer than a quarter of the slots after `ticket` are free.
 bool nearly_full(const Mailbox& mailbox, std::uint64_t ticket) noexcept {
   if (ticket % fill_check_interval != 0) return false;
   const std::uint64_t ahead = ticket + fill_check_distance;
@@ -34,7 +35,7 @@ Posting mailbox_post(Mailbox& mailbox, Rank from, MessageKind kind, Urgency urge
       break;
     }
   }
-  // Before publication, so that the consumer never counts below zero.
+  // Before publication, so that the consumer's decrement never comes first.
   if (urgency == Urgency::promptly) mailbox.prompt_messages.fetch_add(1, std::memory_order_relaxed);
   MailboxSlot& slot = mailbox.slots[ticket % mailbox_slots];
   slot.from = from.value;

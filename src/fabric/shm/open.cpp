@@ -1,5 +1,4 @@
-// Opens the driver: every rank maps the files of its peers. Runs once, before threads exist; everything else
-// of the driver is in shm_fabric.cpp.
+// Opens the driver: every rank maps the files of its peers. Runs once, before threads exist.
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,8 +29,8 @@ ShmAddress own_address(std::span<const RegionMemory> regions, int mailbox_file, 
 Result<os::Mapping> map_file_of(pid_t process, int file, std::uint64_t offset, std::size_t bytes) {
   auto opened = os::open_file_of_process(process, file);
   if (!opened) {
-    // A process that dies closes its files before its death can be seen. The launcher, which names the cause
-    // and ends the job, must come first.
+    // A process that dies closes its files before its death is visible. Wait, so that the launcher, which
+    // names the cause and ends the job, reports first.
     constexpr unsigned patience_us = 999'999;
     ::usleep(patience_us);
     return opened.error();
@@ -45,7 +44,8 @@ Result<std::unique_ptr<ShmFabric>> ShmFabric::open(Rank self, std::uint32_t rank
                                                    std::span<const RegionMemory> regions,
                                                    const Exchange& exchange, trace::Counters& counters,
                                                    WaitingPolicy policy, const ShmPart& part) {
-  // A failure before the first exchange still takes part in it, with an empty blob: the peers must not hang.
+  // After a failure this rank still takes part in the first exchange, with an empty blob: the peers must not
+  // hang.
   auto file = os::create_memory_file("musubi-mailbox", sizeof(Mailbox));
   Result<os::Mapping> memory = os::Mapping{};
   if (file) {
@@ -64,7 +64,7 @@ Result<std::unique_ptr<ShmFabric>> ShmFabric::open(Rank self, std::uint32_t rank
   auto* mailbox = reinterpret_cast<Mailbox*>(memory.value().data());  // zeros are an empty mailbox
   std::unique_ptr<ShmFabric> fabric(new ShmFabric(self, ranks, *mailbox, counters, policy, part.sleep));
   fabric->map_own(regions, std::move(memory).value());
-  // After this exchange the files may be closed: all ranks have mapped them.
+  // After this exchange all ranks have mapped the files, which may be closed.
   auto agreed = agree(fabric->map_peers(own, blobs.value(), part.group), exchange);
   if (!agreed) return agreed.error();
   return fabric;

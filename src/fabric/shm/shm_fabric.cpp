@@ -11,7 +11,7 @@ namespace musubi::fabric {
 namespace {
 
 constexpr std::uint32_t checks_per_look = 16;
-constexpr unsigned eager_checks = 1000;  // without a pause between them, where a thread may spin
+constexpr unsigned eager_checks = 1000;  // without a pause, if a thread may spin
 
 }  // namespace
 
@@ -32,7 +32,7 @@ Outcome ShmFabric::send(Rank peer, MessageKind kind, Urgency urgency,
   MUSUBI_CHECK(kind < MessageKind::count);
   const Peer& to = peers_[peer.value];
   const Posting posting = mailbox_post(*to.mailbox, self_, kind, urgency, body);
-  // A full mailbox is rung for as well: its owner may be computing, with only the service thread to empty it.
+  // A full mailbox is rung for, too: its owner may be computing, and only the service thread can empty it.
   ring(*to.mailbox, to.ropes, urgency == Urgency::promptly || posting != Posting::posted);
   if (posting == Posting::full) return Outcome::busy;
   if (peer != self_) counters_.add(trace::Counter::messages);
@@ -48,11 +48,11 @@ bool ShmFabric::progress() noexcept {
   std::uint64_t delivered = 0;
   while (reader_.arrived()) {
     if (delivering_.exchange(true, std::memory_order_acquire))
-      break;  // the thread that delivers looks again below
+      break;  // the thread that delivers checks again below
     delivered += deliver();
     delivering_.store(false, std::memory_order_release);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // see doorbell.h, "Deliver alone"
-    if (delivered >= mailbox_slots) {  // a steady stream must not keep this thread for good
+    if (delivered >= mailbox_slots) {                     // a steady stream must not keep this thread forever
       if (reader_.arrived()) ring(mailbox_, peers_[self_.value].ropes, true);
       break;
     }
@@ -60,7 +60,7 @@ bool ShmFabric::progress() noexcept {
   return delivered != 0;
 }
 
-// Takes what lies in the mailbox, at most one lap. REQUIRES: delivering_ is held.
+// Delivers the messages in the mailbox, at most one lap. REQUIRES: delivering_ is held.
 std::uint32_t ShmFabric::deliver() noexcept {
   std::uint32_t delivered = 0;
   for (; delivered < mailbox_slots; ++delivered) {
@@ -77,14 +77,14 @@ std::uint32_t ShmFabric::deliver() noexcept {
   return delivered;
 }
 
-// Whether wait() should end by itself. A message that another thread is delivering does not count: that
-// thread looks again when it is done, and this one would spin.
+// Whether wait() should end. A message that another thread is delivering does not count: that thread checks
+// again afterwards, and this one would only spin.
 bool ShmFabric::called(const std::atomic<bool>& ready) const noexcept {
   return ready.load(std::memory_order_acquire) ||
          (reader_.arrived() && !delivering_.load(std::memory_order_relaxed));
 }
 
-// Where threads sleep in another driver, they look there, too: more rarely, for that asks the kernel.
+// If threads sleep in another driver, they also poll it, but less often, because that takes a system call.
 void ShmFabric::wait(const std::atomic<bool>& ready) noexcept {
   {
     Stay stay(mailbox_);
@@ -110,7 +110,7 @@ void ShmFabric::wait(const std::atomic<bool>& ready) noexcept {
   progress();
 }
 
-// What ends a joint sleep may have been meant for the whole rank.
+// The wake-up of a joint sleep may have been meant for the whole rank.
 void ShmFabric::fall_asleep(const Stay& stay, const std::atomic<bool>& ready, std::uint32_t bell) noexcept {
   if (sleep_ == nullptr) return stay.sleep();
   sleep_->sleep(ready, bell);
@@ -131,7 +131,7 @@ void ShmFabric::wait_for_service() noexcept {
       bell = mailbox_.service_bell.load(std::memory_order_seq_cst);
       break;
     }
-    // The kernel compares again: a ring between our look and our sleep has changed the bell.
+    // The kernel compares again: a ring between our check and our sleep has changed the bell.
     os::futex_wait(mailbox_.service_bell, bell);
     bell = mailbox_.service_bell.load(std::memory_order_seq_cst);
   }
@@ -144,7 +144,8 @@ void ShmFabric::wake_service() noexcept {
   ring_service(mailbox_, peers_[self_.value].ropes);
 }
 
-// A message that comes within a microsecond needs no clock: reading the clock costs as much as the message.
+// Messages that arrive within a microsecond are awaited without the clock, whose reading costs as much as a
+// message.
 bool ShmFabric::watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept {
   const auto differs = [&] { return word.load(std::memory_order_acquire) != unwanted; };
   const std::uint32_t spin_checks = spin_checks_.load(std::memory_order_relaxed);

@@ -1,7 +1,8 @@
-// Fabric driver for ranks of one host: each maps the memory files of the others. One-sided operations are
-// loads, stores and atomic instructions of the caller, complete when post() returns; messages go through a
-// mailbox per rank. Nothing has a name in the file system, so nothing is left behind however a process ends.
-// In a job of several hosts it joins the ranks of each, and sleeps in the driver that joins the hosts.
+// Fabric driver for ranks of one host: each maps the memory files of all other ranks. One-sided operations
+// are loads, stores and atomic instructions of the caller, complete when post() returns; messages go through
+// a mailbox per rank. No file has a name in the file system, so nothing is left however a process ends. In a
+// job of several hosts this driver connects the ranks of each host, and sleeps in the driver between the
+// hosts.
 #pragma once
 
 #include <array>
@@ -27,18 +28,19 @@
 
 namespace musubi::fabric {
 
-// Of a job of which other drivers join the rest. All ranks open, in groups; those of a group pass the same.
+// The part of a job that this driver connects. All ranks open it, in groups; ranks of a group pass the same
+// values.
 struct ShmPart {
-  std::span<const Rank> group;  // of ranks that share a host, the opening one among them; empty: all
-  JointSleep* sleep = nullptr;  // where threads sleep, for all of a group or for none; outlives the fabric
+  std::span<const Rank> group;  // ranks that share a host, including the opening one; empty: all
+  JointSleep* sleep = nullptr;  // where threads sleep, for all ranks of a group or none; outlives the fabric
 };
 
 class ShmFabric final : public Fabric {
  public:
-  // Collective; calls `exchange` twice. `regions` has the same ids and sizes on every rank; each with bytes
-  // needs a file, open for reading and writing, at least until this returns; `base` maps it and outlives the
-  // fabric, as do `counters`. Address space is taken for all regions of all ranks of the group, memory for
-  // none. Fails on all ranks or on none.
+  // Collective; calls `exchange` twice. `regions` have the same ids and sizes on every rank. A region that is
+  // not empty needs a file, open for reading and writing at least until this returns; `base` maps it. `base`
+  // and `counters` outlive the fabric. Takes address space for all regions of all ranks of the group, but no
+  // memory. Fails on all ranks or on none.
   static Result<std::unique_ptr<ShmFabric>> open(Rank self, std::uint32_t ranks,
                                                  std::span<const RegionMemory> regions,
                                                  const Exchange& exchange, trace::Counters& counters,
@@ -46,7 +48,7 @@ class ShmFabric final : public Fabric {
 
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return static_cast<std::uint32_t>(peers_.size()); }
-  // None to ranks of other groups, which are no peers.
+  // Ranks of other groups are no peers and have none.
   Capabilities capabilities(Rank peer) const noexcept override {
     const bool is_here = peers_[peer.value].mailbox != nullptr;
     return {.cpu_atomics_coherent = is_here, .local_pointer = is_here};
@@ -60,15 +62,15 @@ class ShmFabric final : public Fabric {
   void offer(ProcedureId id, Procedure procedure) noexcept override { procedures_.offer(id, procedure); }
   bool progress() noexcept override;
 
-  // Delivers what has arrived before it returns, so that no message depends on what the caller does next.
-  // When another thread delivers a message that this thread waits for, it must set `ready` and call wake().
+  // Delivers arrivals before it returns, so that no message depends on the caller's next action. A thread
+  // that delivers a message for which this one waits must set `ready` and call wake().
   void wait(const std::atomic<bool>& ready) noexcept override;
   void wake() noexcept override;
-  // One thread of the rank. A wake-up that comes before the sleep is not lost.
+  // One thread of the rank. A wake-up before the sleep is not lost.
   void wait_for_service() noexcept override;
   void wake_service() noexcept override;
 
-  // For the waits that begin from now on. Any thread.
+  // Applies to waits that begin afterwards. Any thread.
   void set_policy(WaitingPolicy policy) noexcept {
     spin_checks_.store(policy.spin_checks, std::memory_order_relaxed);
     yields_max_.store(policy.yields, std::memory_order_relaxed);
@@ -82,7 +84,7 @@ class ShmFabric final : public Fabric {
     std::array<RegionView, region_count_max> regions{};
     Mailbox* mailbox = nullptr;
     Ropes ropes;
-    std::vector<os::Mapping> mappings;  // own all that stands above, except the own regions
+    std::vector<os::Mapping> mappings;  // all of the above, except the own regions
     os::FileDescriptor waiters_rope, service_rope;
   };
 
@@ -105,11 +107,11 @@ class ShmFabric final : public Fabric {
   std::vector<Peer> peers_;
   Procedures procedures_;
   Mailbox& mailbox_;
-  JointSleep* const sleep_;  // null: on futexes
+  JointSleep* const sleep_;  // null: threads sleep on futexes
   std::array<Listener*, static_cast<std::size_t>(MessageKind::count)> listeners_{};
 
   alignas(64) MailboxReader reader_;
-  std::atomic<bool> delivering_{false};  // a lock that is only ever tried: one thread takes messages
+  std::atomic<bool> delivering_{false};  // a try-only lock: one thread takes messages
   std::uint32_t service_bell_seen_ = 0;  // service thread only
   os::YieldMeter yields_;
 };

@@ -1,4 +1,4 @@
-// How connections begin and end, as the peers' lives say (peer_life.h).
+// How connections begin and end, as PeerLife decides (peer_life.h).
 #include <cerrno>
 #include <utility>
 
@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::uint64_t drain_ns = 1'000'000'000, deadline_look_ns = 250'000'000;
 
-// A host that is silent does not come back in time for the other connection to it; one that has closed this
-// connection may have answered on the other one.
+// A silent host does not come back in time for the other connection to it; a peer that closed this connection
+// may have answered on the other connection.
 Loss loss_by(int error) noexcept {
   switch (error) {
     case ETIMEDOUT:
@@ -41,7 +41,7 @@ SocketTransport::Verdict SocketTransport::joined(Rank peer, bool asking, int soc
   return verdict;
 }
 
-// In the order in which send() looks: a sender that found no line is told that it takes bytes now.
+// In the order in which send() reads: a sender that found no line is told that the lane takes bytes now.
 void SocketTransport::take(Name name, int socket) noexcept {
   Peer& peer = peers_[name.peer.value];
   (name.asking ? peer.sockets.asking : peer.sockets.answering) = os::FileDescriptor(socket);
@@ -109,7 +109,7 @@ void SocketTransport::lose(Receiver& receiver, Rank rank, Loss loss) noexcept {
   if (!is_known) receiver.lost(rank, loss);
 }
 
-// The socket stays open, so that its number names nothing else; the peer learns that it is shut.
+// The socket stays open, so that its number is not reused; the peer sees that it is shut down.
 void SocketTransport::end(Name name) noexcept {
   if (line(name).exchange(Line::ended) == Line::ended || socket_of(name) < 0) return;
   leave_sets(name);
@@ -124,7 +124,7 @@ void SocketTransport::leave_sets(Name name) noexcept {
   if (std::exchange(watch.while_idle, false)) watch_while_idle(watch.at);
 }
 
-// On which this rank has answered nothing: so no other thread knows the socket.
+// Closes a connection on which this rank has answered nothing, so that no other thread knows the socket.
 void SocketTransport::forget(Name name) noexcept {
   line(name).store(Line::none);
   leave_sets(name);

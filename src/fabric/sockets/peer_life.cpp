@@ -8,7 +8,7 @@ PeerLife::Verdict PeerLife::welcomed() noexcept {
   return Verdict::welcome;
 }
 
-// Attempts come in any order: one that the peer has given up may be read after the one that it made then.
+// Attempts arrive in any order: one that the peer has given up may be read after its next one.
 PeerLife::Verdict PeerLife::proved(std::uint32_t attempt) noexcept {
   if (is_lost_ || answering_ == Line::ended || attempt <= attempt_) return Verdict::stale;
   if (answering_ == Line::joined) return Verdict::second;

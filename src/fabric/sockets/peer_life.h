@@ -1,14 +1,15 @@
-// The life of the two connections between this rank and a peer, as this rank sees it: made by whom, ended by
-// whom, and what that means. On one of them this rank asks, on the other the peer does. No I/O, no clock.
+// The life of the two connections between this rank and a peer, as this rank sees it: how each is made and
+// ended, and what its end means. On one of them this rank asks, on the other the peer does. No I/O, no
+// clock.
 //
-// A rank that asks makes attempts, numbered upwards, one at a time after its proof. The rank that answers
-// ends the handshake with a welcome. Until this has come, the end of a connection is a failed attempt, and
-// another one follows. The rank that answers cannot know whether its welcome came, until a request does: so
-// long the end of the connection is a failed attempt for it, too, and a later attempt takes the place of this
-// one.
+// A rank that asks makes numbered attempts, one at a time after its proof. The answering rank ends the
+// handshake with a welcome. Until the welcome arrives, the end of a connection is a failed attempt, and
+// another one follows. The answering rank cannot know whether its welcome has arrived before it receives a
+// request; until then the end of the connection is a failed attempt for it, too, and a later attempt replaces
+// this one.
 //
-// After that the end of one connection is the end of the peer: requests or replies may be lost. What is there
-// on the other one still counts, for `drain_ns`.
+// Afterwards the end of one connection is the end of the peer, because requests or replies may be lost. Bytes
+// that have arrived on the other connection still count, for `drain_ns`.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@ namespace musubi::fabric {
 class PeerLife {
  public:
   struct Patience {
-    std::uint64_t drain_ns;   // with the other connection, when one has ended
-    std::uint64_t repeat_ns;  // with a peer that was welcomed, asked nothing, and went
+    std::uint64_t drain_ns;   // for the other connection, after one has ended
+    std::uint64_t repeat_ns;  // for a peer that was welcomed, asked nothing, and left
   };
   enum class Line : std::uint8_t {
     none,
-    welcomed,  // by this rank, and nothing has come
+    welcomed,  // by this rank, and nothing has arrived
     joined,
     awaited,  // was welcomed and has ended: another attempt follows
     ended,
@@ -32,39 +33,38 @@ class PeerLife {
   Line asking() const noexcept { return asking_; }
   Line answering() const noexcept { return answering_; }
   bool is_lost() const noexcept { return is_lost_; }
-  // Whether time matters: is_over() may become true.
+  // Whether is_over() may become true by time.
   bool has_deadline() const noexcept { return deadline_ns_ != 0; }
 
   enum class Verdict : std::uint8_t {
     welcome,   // the caller takes the connection
-    replaces,  // the same, and the connection that was welcomed before is closed
-    stale,     // of an attempt that the peer has given up, or of a peer that is lost: closed without a word
-    second,    // the peer has a connection, and uses it: no rank of the job does this
+    replaces,  // the same, and the connection welcomed before is closed
+    stale,     // an attempt that the peer has given up, or a lost peer: closed silently
+    second,    // the peer already uses a connection: no rank of the job does this
   };
-  // The peer has welcomed this rank: `welcome`, or `stale`.
+  // The peer has welcomed this rank. Result: `welcome` or `stale`.
   Verdict welcomed() noexcept;
-  // The peer has proved who it is, as its attempt of this number.
+  // The peer has proved its identity, in its attempt of this number.
   Verdict proved(std::uint32_t attempt) noexcept;
-  // A request came, or a part of one.
+  // A request, or a part of one, has arrived.
   void heard() noexcept;
 
   enum class End : std::uint8_t {
-    attempt,  // nothing is lost: another attempt follows, and the socket serves no more
-    line,     // what is there on the other connection still counts, until is_over()
+    attempt,  // nothing is lost: another attempt follows; close the socket
+    line,     // bytes of the other connection still count, until is_over()
     peer,     // the peer is lost
   };
-  // A connection has ended. `for_good`: its host answers nothing, so the other one brings nothing either.
+  // A connection has ended. `for_good`: its host does not answer, so the other connection is useless, too.
   End ended(bool asking, bool for_good, std::uint64_t now_ns, const Patience& patience) noexcept;
-  // The peer is lost, whatever its connections are.
+  // The peer is lost, in any state of its connections.
   void lose() noexcept;
 
   enum class Over : std::uint8_t {
     no,
-    gone,  // after its welcome it did not come back
-    cut,  // one connection has ended, while the other one stands: the peer lives, and something between ended
-          // it
+    gone,  // it did not come back after its welcome
+    cut,   // one connection ended while the other is up, so the peer lives
   };
-  // Whether patience has ended; the peer is lost then.
+  // Whether a deadline has passed; the peer is lost then.
   Over is_over(std::uint64_t now_ns) noexcept;
 
  private:
@@ -72,7 +72,7 @@ class PeerLife {
 
   Line asking_ = Line::none, answering_ = Line::none;
   bool is_lost_ = false;
-  std::uint32_t attempt_ = 0;  // the last that was welcomed
+  std::uint32_t attempt_ = 0;  // the last one that was welcomed
   std::uint64_t deadline_ns_ = 0;
 };
 

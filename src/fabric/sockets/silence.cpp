@@ -1,12 +1,12 @@
-// Whether the other ends of connections answer: what is looked at while something is under way, and what the
-// kernel asks while nothing is.
+// Detects other ends of connections that do not answer: by polling while something is under way, by the
+// kernel's probes while nothing is.
 #include "fabric/sockets/socket_transport.h"
 #include "os/tcp.h"
 
 namespace musubi::fabric {
 
-// Looks count, not the clock: while this process is stopped itself the timer rings once. The first look may
-// find what has just begun.
+// Counts polls instead of time: while this process is stopped, the timer fires once. The first poll may find
+// data that has just been sent.
 bool SocketTransport::is_silent(Name name) noexcept {
   std::uint8_t& looks = peers_[name.peer.value].watch(name).unanswered;
   const bool unanswered = line(name).load() == Line::joined &&
@@ -15,9 +15,9 @@ bool SocketTransport::is_silent(Name name) noexcept {
   return looks > looks_per_silence;
 }
 
-// What stands between hosts, as a firewall, may forget a connection that is idle for long. So the kernel asks
-// on each of them, but rarely, and at times of its own: connections that a start makes at one time, and that
-// all asked at one time, would drown the kernel's queue of packets, questions and answers alike.
+// Devices between hosts, such as firewalls, may forget a connection that is idle for long. So the kernel
+// probes each one, but rarely, and at different times: probes of all connections of a start at the same time
+// would overflow the kernel's packet queue.
 void SocketTransport::keep_alive(Name name) const noexcept {
   constexpr std::int64_t parts = 1024;
   const auto part =
@@ -26,7 +26,7 @@ void SocketTransport::keep_alive(Name name) const noexcept {
   os::ask_while_idle(socket_of(name), idle, patience_.silence_max);
 }
 
-// Whether the host of an address is there is asked more often, on one connection to it.
+// Probes the host of an address more often, on one connection to it.
 void SocketTransport::watch_while_idle(const os::SocketAddress& at) noexcept {
   Name first{};
   Watch* watch = nullptr;

@@ -12,8 +12,8 @@ namespace musubi::fabric {
 namespace {
 
 constexpr std::size_t sockets_per_poll = 16;
-constexpr unsigned calls_per_socket = 4;  // then it is the turn of the others
-// In the sets, beside sockets.
+constexpr unsigned calls_per_socket = 4;  // then other sockets are served
+// Other sources in the sets.
 constexpr std::uint64_t bell = ~std::uint64_t{0}, opening = bell - 1, joining = bell - 2,
                         requesting = bell - 3, silence = bell - 4, deadline = bell - 5;
 constexpr std::uint32_t once = EPOLLIN | EPOLLET;
@@ -103,8 +103,8 @@ Result<void> SocketTransport::watch_silence() {
   return made;
 }
 
-// A waiter sleeps for replies, too. Requests wake one of the sleepers only, the waiter first: sets that name
-// a socket as exclusive are told in their order, until one has a sleeper.
+// A waiter also sleeps for replies. Requests wake only one of the sleepers, the waiter first: sets that
+// contain a socket as exclusive are notified in their order, until one has a sleeper.
 bool SocketTransport::enter_sets(Name name) noexcept {
   const int socket = socket_of(name);
   const std::uint64_t data = encode(name);
@@ -152,7 +152,7 @@ std::size_t SocketTransport::send(Rank peer, Lane lane, std::span<const Piece> p
   if (state == Line::called) return 0;
   if (state == Line::ended) return bytes;
   const os::Transferred sent = os::send_pieces(socket_of(name), {vector.data(), pieces.size()});
-  if (sent.end == os::Transferred::End::closed) {  // poll() finds out, too, but not the cause
+  if (sent.end == os::Transferred::End::closed) {  // poll() detects this, too, but not the cause
     int none = 0;
     if (sent.error != EPIPE) peers_[peer.value].error.compare_exchange_strong(none, sent.error);
     return bytes;
@@ -172,7 +172,7 @@ Polled SocketTransport::poll(Receiver& receiver) noexcept {
 }
 
 Polled SocketTransport::poll_some(Receiver& receiver) noexcept {
-  // A peer of which nothing was wanted while its replies could not leave may have sent long ago.
+  // A peer from which nothing was wanted while its replies could not leave may have sent bytes long ago.
   if (open_lanes(receiver)) return Polled::more;
   Polled polled = receive_told(receiver);
   if (polled != Polled::nothing && !unfinished_) return polled;
@@ -197,8 +197,8 @@ Polled SocketTransport::poll_some(Receiver& receiver) noexcept {
   return !saw_all && (polled == Polled::something || unfinished_) ? Polled::more : polled;
 }
 
-// Two ranks that talk need not ask the kernel which sockets are ready. Every other time, so that no other
-// socket waits long; not when a sleep was ended by something else.
+// Two ranks that communicate need not ask the kernel which sockets are ready. Only every other time, so that
+// no other socket waits long, and not after a sleep ended for another reason.
 bool SocketTransport::looks_at_recent() noexcept {
   looked_at_recent_ =
       !looked_at_recent_ && !unfinished_ && line(recent_).load() == Line::joined && !told_of_others_.load();
@@ -219,8 +219,8 @@ bool SocketTransport::open_lanes(Receiver& receiver) noexcept {
   return ready != 0;
 }
 
-// What sleepers were told of. Other arrivals end sleeps of their own, but for those that the last poll()
-// left.
+// Receives from sockets that ended a sleep. Other arrivals end sleeps of their own, except those that the
+// last poll() left.
 Polled SocketTransport::receive_told(Receiver& receiver) noexcept {
   Polled polled = Polled::nothing;
   for (std::size_t word = 0; word < told_.size(); ++word) {
@@ -280,7 +280,7 @@ void SocketTransport::sleep(Sleeper sleeper) noexcept {
   }
 }
 
-// All of them: the set tells of each arrival once.
+// All of them, because the set reports each arrival once.
 void SocketTransport::note_requests() noexcept {
   std::array<epoll_event, sockets_per_poll> requests;
   std::size_t count;
@@ -297,7 +297,7 @@ void SocketTransport::note_told(std::span<const epoll_event> events) noexcept {
   }
 }
 
-// When its events are changed the kernel looks whether the set is ready, and tells of it.
+// When its events are changed, the kernel checks whether the set is ready, and reports that.
 void SocketTransport::set_attended(bool attended) noexcept {
   sleeping_[index(Sleeper::service)].change(requests_.number(), attended ? 0 : once, requesting);
 }

@@ -1,13 +1,12 @@
-// A transport over connected stream sockets, two per pair of ranks: on one the first of them asks and the
-// other replies, on the other the reverse. They are given at the start, or made by a joiner when they are
-// first used.
+// A transport over connected stream sockets, two per pair of ranks: each rank asks on one and replies on the
+// other. They are given at the start, or made by a joiner on first use.
 //
-// Sets of sockets (epoll): `arrivals_` says what poll() has to receive. The two sleepers have sets of their
-// own, which tell of each arrival once, and of a request to a waiter if one sleeps, otherwise to the service
-// thread: `requests_` is ready inside its set, but not while a thread looks for requests by itself.
-// `openings_` says which lanes take bytes again; it is ready inside the sets of both sleepers, as is what the
-// joiner has to do, and the timers: for looks at silent peers, and for peers one of whose connections has
-// ended (peer_life.h).
+// Sets of sockets (epoll): `arrivals_` holds the sockets that poll() may read. Each of the two sleepers has
+// its own set, which reports each arrival once. A request is reported to the waiter if it sleeps, otherwise
+// to the service thread: `requests_` is in the service thread's set, but disabled while a thread polls for
+// requests. `openings_` tells which lanes take bytes again. The sets of both sleepers contain it, the joiner,
+// and the timers, which trigger checks for silent peers and for peers with one ended connection
+// (peer_life.h).
 #pragma once
 
 #include <atomic>
@@ -27,20 +26,20 @@ namespace musubi::fabric {
 
 class SocketTransport final : public Transport, private Joined {
  public:
-  // Of one peer; without sockets at the own rank.
+  // The sockets of one peer; none for this rank itself.
   struct Sockets {
     os::FileDescriptor asking;     // this rank sends requests, and receives the replies
     os::FileDescriptor answering;  // the reverse
   };
 
-  // All peers are joined. The sockets do not block.
+  // Connects all peers. The sockets are non-blocking.
   static Result<std::unique_ptr<SocketTransport>> create(Rank self, std::vector<Sockets> peers);
   struct Patience {
     std::chrono::milliseconds silence_max, idle_max, reach_max;
   };
-  // No peer is, until the joiner does it. A peer is lost whose kernel answers nothing for `silence_max`, or a
-  // quarter more. A peer that is stopped is not. No connection is idle for longer than `idle_max`.
-  // `reach_max`: for how long a peer that was welcomed, and went without a request, may come back.
+  // Connects no peer: the joiner does. A peer is lost if its kernel does not answer for `silence_max`, or up
+  // to a quarter longer; a stopped peer is not. No connection is idle for longer than `idle_max`.
+  // `reach_max`: how long a peer that left after its welcome, without a request, may take to come back.
   static Result<std::unique_ptr<SocketTransport>> create(Rank self, std::uint32_t ranks,
                                                          std::unique_ptr<Joiner> joiner, Patience patience);
 
@@ -55,35 +54,35 @@ class SocketTransport final : public Transport, private Joined {
   int rope(Sleeper sleeper) const noexcept override { return bells_[index(sleeper)].rope(); }
   std::string way_to(Rank peer) const override;
 
-  // Sockets that are joined and have not ended. Any thread.
+  // The number of joined sockets that have not ended. Any thread.
   std::uint32_t connections() const noexcept;
-  // Those of them over which the kernel asks while they are idle. Not while another thread polls.
+  // Those that the kernel probes often while they are idle. Not while another thread polls.
   std::uint32_t watched_while_idle() const noexcept;
 
  private:
   static constexpr unsigned looks_per_silence = 4;
 
   using Verdict = PeerLife::Verdict;
-  // A socket: which one.
+  // Identifies a socket.
   struct Name {
     Rank peer;
     bool asking = false;
   };
-  // A connection, as those see it that send and receive.
+  // The state of a connection for the threads that send and receive.
   enum class Line : std::uint8_t { none, called, joined, ended };
-  // How the thread that polls finds out that the other end is silent.
+  // How the polling thread detects that the other end is silent.
   struct Watch {
     os::SocketAddress at;         // of the other end
-    std::uint8_t unanswered = 0;  // looks in a row that found no answer
-    bool while_idle = false;      // the kernel asks while nothing is under way
+    std::uint8_t unanswered = 0;  // consecutive polls without an answer
+    bool while_idle = false;      // the kernel probes it often while it is idle
   };
   struct Peer {
     Sockets sockets;
     std::atomic<Line> asking{Line::none}, answering{Line::none};
-    std::atomic<int> error{0};  // which the kernel told a sender, and tells once
-    PeerLife life;              // by the thread that polls; so is the rest
+    std::atomic<int> error{0};  // reported to a sender by the kernel, once
+    PeerLife life;              // polling thread only, like the members below
     Watch watch_asking, watch_answering;
-    os::SocketAddress at;  // where the peer is
+    os::SocketAddress at;  // the peer's address
     bool is_unreachable = false;
 
     std::atomic<Line>& line(Name name) noexcept { return name.asking ? asking : answering; }
@@ -132,16 +131,16 @@ class SocketTransport final : public Transport, private Joined {
   os::ReadySet sleeping_[2];                      // by Sleeper
   os::Bell bells_[2];                             // by Sleeper
   std::vector<std::atomic<std::uint64_t>> told_;  // a bit per socket, by encode()
-  std::atomic<bool> told_of_others_{false};       // a sleep was ended by the joiner, or by the timer
-  // By the thread that polls: the last poll() left something; the socket that brought bytes last, and whether
-  // the last poll() looked at that one alone.
+  std::atomic<bool> told_of_others_{false};       // a sleep was ended by the joiner or a timer
+  // Polling thread only: whether the last poll() left arrivals, the socket that received last, and whether
+  // the last poll() checked only that one.
   bool unfinished_ = false;
   Name recent_{};
   bool looked_at_recent_ = false;
-  const std::unique_ptr<Joiner> joiner_;  // null: all are joined
-  Receiver* receiver_ = nullptr;          // of the poll() that is going on
+  const std::unique_ptr<Joiner> joiner_;  // null: all peers are connected
+  Receiver* receiver_ = nullptr;          // of the current poll()
   std::atomic<std::uint32_t> full_lanes_{0};
-  os::Timer deadline_timer_;  // rings while a peer has a deadline
+  os::Timer deadline_timer_;  // runs while a peer has a deadline
   os::Timer silence_timer_;   // with a joiner
   Patience patience_{};       // with a joiner
 };

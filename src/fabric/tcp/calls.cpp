@@ -85,7 +85,7 @@ void Calls::begin(Rank peer, Joined& joined) noexcept {
   carry_on(peer, joined);
 }
 
-// The address nearest to where another peer was reached; before that, the first.
+// The address nearest to the one at which another peer was reached last; before that, the first.
 std::size_t Calls::nearest(Rank peer) const noexcept {
   const Addresses& all = addresses_[peer.value];
   std::size_t best = 0;
@@ -97,7 +97,7 @@ std::size_t Calls::nearest(Rank peer) const noexcept {
   return best;
 }
 
-// Also when the race is over: then it says what is to be closed.
+// Also after the race has ended, to close the connections that it stops.
 void Calls::carry_on(Rank peer, Joined& joined) noexcept {
   using Kind = Race::Action::Kind;
   Call& call = calls_[peer.value];
@@ -186,7 +186,8 @@ void Calls::hear(Rank peer, unsigned lane, Joined& joined) noexcept {
   }
 }
 
-// Result: whether all `bytes` bytes are there. `at_end`: why the attempt has failed if the connection ended.
+// Result: whether all `bytes` bytes have arrived. `at_end`: why the attempt failed if the connection has
+// ended.
 bool Calls::read(Rank peer, unsigned lane, void* to, std::size_t bytes, const char* at_end) noexcept {
   Connection& connection = this->connection(peer, lane);
   const iovec rest{static_cast<char*>(to) + connection.held, bytes - connection.held};
@@ -207,7 +208,7 @@ void Calls::take_answer(Rank peer, unsigned lane) noexcept {
   if (!handshake_.is_proof(answer.proof, Side::answers, connection.hello, answer.nonce)) {
     return fail(peer, lane, "what listens there does not know the job's secret");
   }
-  if (!calls_[peer.value].race.answered(lane, os::monotonic_ns())) return;  // another one is hung up soon
+  if (!calls_[peer.value].race.answered(lane, os::monotonic_ns())) return;  // this lane is stopped soon
   const Proof proof = handshake_.prove(Side::asks, connection.hello, answer.nonce);
   const iovec piece{const_cast<Proof*>(&proof), sizeof proof};
   if (os::send_pieces(connection.socket, {&piece, 1}).bytes != sizeof proof) fail(peer, lane, was_reset);
@@ -228,7 +229,7 @@ void Calls::take_welcome(Rank peer, unsigned lane, Joined& joined) noexcept {
   found(peer, address);
 }
 
-// Calls that are under way take it up, if it is news.
+// Pending calls prefer this address if it is a new one.
 void Calls::found(Rank peer, std::size_t address) noexcept {
   const bool was_expected = address == nearest(peer) && found_.any.sa_family != AF_UNSPEC;
   found_ = addresses_[peer.value][address];
@@ -245,7 +246,7 @@ void Calls::fail(Rank peer, unsigned lane, const char* reason) noexcept {
   calls_[peer.value].race.failed(lane, reason, os::monotonic_ns());
 }
 
-// Result: the socket, which is the caller's now; negative: there was none.
+// Result: the socket, which the caller owns; negative: there was none.
 int Calls::hang_up(Rank peer, unsigned lane) noexcept {
   Connection& connection = this->connection(peer, lane);
   if (connection.socket >= 0) set_.remove(connection.socket);
@@ -262,7 +263,7 @@ void Calls::look_at_clock(Joined& joined) noexcept {
     Race& race = calls_[rank].race;
     if (!race.is_on()) continue;
     for (unsigned lane = 0; lane < Race::lanes && race.is_on(); ++lane) {
-      // It may be this rank that is late.
+      // This rank itself may be late, so it reads first.
       const bool hears = race.stage(lane) == Race::Stage::greeted || race.stage(lane) == Race::Stage::proved;
       if (hears && race.is_overdue(lane, now)) hear(Rank{rank}, lane, joined);
     }

@@ -1,5 +1,5 @@
-// Connections that this rank makes, to ask peers: carries out what the race of each call says (race.h). A
-// network in which one peer was reached is tried first for the others.
+// Connections that this rank makes to ask peers: carries out the actions of each call's race (race.h). Calls
+// prefer the network in which another peer was reached.
 #pragma once
 
 #include <array>
@@ -27,39 +27,39 @@ using handshake::Welcome;
 
 using Addresses = std::vector<os::SocketAddress>;
 
-// Of a peer's addresses those that can lead to it, the nearest to `own` first: without those that this host
-// has, too, unless it has all of them. Then the peer is here.
+// The addresses that can lead to a peer, the nearest to `own` first. Addresses that this host has, too, are
+// left out, unless it has all of them because the peer is on this host.
 Addresses likely_addresses(const Addresses& of_peer, const Addresses& own);
 
 // One thread at a time; signal-safe after the constructor.
 class Calls {
  public:
-  // `addresses` are by rank. Sockets are in the set as `first_data` and more: a number below numbers().
+  // `addresses` are by rank. The set knows sockets by data from `first_data` on.
   Calls(const Handshake& handshake, Complaints& complaints, const os::ReadySet& set,
         std::vector<Addresses> addresses, Race::Patience patience, std::uint64_t first_data);
   ~Calls();
   Calls(const Calls&) = delete;
 
-  // Begins.
+  // Starts a call.
   void begin(Rank peer, Joined& joined) noexcept;
   // The socket of this data is ready.
   void go_on(std::uint64_t data, std::uint32_t events, Joined& joined) noexcept;
-  // Does what time asks for.
+  // Handles timeouts.
   void look_at_clock(Joined& joined) noexcept;
   bool empty() const noexcept { return count_ == 0; }
 
-  // Where a call went that was given up, as in "at 10.0.0.3:4000, 10.1.0.3:4000 (no route leads there)":
-  // reasons that are not that of Joined::unreachable(). Not in a signal handler.
+  // The addresses of a call that was given up, as in "at 10.0.0.3:4000, 10.1.0.3:4000 (no route leads
+  // there)", with the reasons that differ from that of Joined::unreachable(). Not in a signal handler.
   std::string tried(Rank peer) const;
 
  private:
   static constexpr std::size_t extra_connections = 64;
   static constexpr unsigned leaders = extra_connections / Race::lanes;
 
-  // What a lane of a race has.
+  // The connection of a lane of a race.
   struct Connection {
     int socket = -1;
-    std::size_t held = 0;  // bytes of what is read now
+    std::size_t held = 0;  // bytes of the object being read
     Hello hello;
     Answer answer;
     Welcome welcome;
@@ -67,7 +67,7 @@ class Calls {
   struct Call {
     Race race;
     std::array<std::uint32_t, Race::lanes> connections{};  // by lane
-    unsigned in_use = 0;                                   // of them
+    unsigned in_use = 0;                                   // number of them
     bool leads = false;
   };
 
@@ -95,11 +95,11 @@ class Calls {
   const std::uint64_t first_data_;
   std::vector<Call> calls_;
   std::size_t count_ = 0;
-  // One per peer, which calls at once, and those of the calls that lead.
+  // One per peer, so that all can be called at once, and extra ones for calls that lead.
   std::vector<Connection> connections_;
-  std::vector<std::uint32_t> free_;  // of them
+  std::vector<std::uint32_t> free_;  // indices of free connections
   std::size_t extras_ = 0;           // in use by calls that have another one
-  // Where a peer was reached last; the index is that among its addresses.
+  // The last address at which a peer was reached, and its index among that peer's addresses.
   os::SocketAddress found_;
   std::size_t found_index_ = 0;
 };

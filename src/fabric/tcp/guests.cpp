@@ -46,7 +46,7 @@ std::size_t Guests::make_place(Joined& joined) noexcept {
   }
 }
 
-// A free place is the least promising of all. Addresses are told apart by a hash.
+// A free place is the least promising of all. Addresses are distinguished by a hash.
 std::size_t Guests::least_promising() const noexcept {
   std::array<std::uint16_t, 256> from_there{};
   if (count_ == guests_.size()) {
@@ -73,7 +73,8 @@ void Guests::hear(std::size_t index, Joined& joined) noexcept {
   take(guest, joined);
 }
 
-// The welcome is the first that is sent: replies follow requests. If it does not leave, the socket ends.
+// The welcome is the first message, because replies follow requests. If it cannot be sent, the socket is shut
+// down.
 void Guests::take(Guest& guest, Joined& joined) noexcept {
   const os::SocketAddress from = guest.from;
   const Hello hello = guest.hello;
@@ -87,8 +88,8 @@ void Guests::take(Guest& guest, Joined& joined) noexcept {
   if (os::send_pieces(socket, {&piece, 1}).bytes != sizeof welcome) os::shut_down(socket);
 }
 
-// Result: whether all `bytes` bytes are there. Never takes a byte that comes after them. One that leaves
-// after a right hello may be of the job: another address has won the race, or its patience has ended.
+// Result: whether all `bytes` bytes have arrived. Never reads beyond them. A guest that leaves after a valid
+// hello may belong to the job: another address has won its race, or its patience has ended.
 bool Guests::read(Guest& guest, void* to, std::size_t bytes) noexcept {
   const iovec rest{static_cast<char*>(to) + guest.held, bytes - guest.held};
   const os::Transferred got = os::receive_pieces(guest.socket, {&rest, 1});
@@ -127,7 +128,7 @@ bool Guests::answer(Guest& guest) noexcept {
   return false;
 }
 
-// It may be this rank that is late: what has come is heard first.
+// This rank itself may be late, so it reads first.
 void Guests::look_at_clock(Joined& joined) noexcept {
   const std::uint64_t now = os::monotonic_ns();
   for (std::size_t index = 0; index < guests_.size(); ++index) {
@@ -143,7 +144,7 @@ void Guests::refuse(Guest& guest, const char* reason) noexcept {
   os::close_socket(leave(guest));
 }
 
-// Result: its socket, which is the caller's now.
+// Result: its socket, which the caller owns.
 int Guests::leave(Guest& guest) noexcept {
   const int socket = guest.socket;
   set_.remove(socket);

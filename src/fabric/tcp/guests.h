@@ -1,7 +1,7 @@
-// Connections that have come and have not proved yet that they are of this job. A bounded number: one more
-// takes the place of the least promising, after what this one has sent was read. One that has said nothing is
-// less promising than one that began to say hello, and this one less than one whose hello was right; among
-// equal ones those of the address that most of them come from, and of these the oldest.
+// Accepted connections that have not proved yet that they belong to this job. Their number is bounded: a new
+// guest replaces the least promising guest, after its input was read. A guest that has sent nothing is the
+// least promising, then one that has sent a part of a hello, then one with a valid hello. Among equals it is
+// a guest of the most frequent address, and among these the oldest.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +32,11 @@ class Guests {
   ~Guests();
   Guests(const Guests&) = delete;
 
-  // Takes a connection in, and hears what has come; it is in the set then, as `first_data` and its place.
+  // Takes over a connection and reads its input; adds it to the set as `first_data` plus its place.
   void enter(int socket, const os::SocketAddress& from, std::uint64_t first_data, Joined& joined) noexcept;
-  // Something came from the guest at this place, or nothing: then nothing happens.
+  // Reads input of the guest at this place, if any.
   void hear(std::size_t place, Joined& joined) noexcept;
-  // Sends those away whose time is up: that for the hello, or that for the proof behind the answer.
+  // Refuses guests that exceed the time for the hello, or for the proof after the answer.
   void look_at_clock(Joined& joined) noexcept;
   bool empty() const noexcept { return count_ == 0; }
 
@@ -46,7 +46,7 @@ class Guests {
     int socket = -1;
     std::uint64_t leaves_ns = 0;
     os::SocketAddress from;
-    std::size_t held = 0;  // bytes of what is read now
+    std::size_t held = 0;  // bytes of the object being read
     Said said = Said::nothing;
     Hello hello;
     Nonce nonce{};

@@ -1,4 +1,4 @@
-// Opens the driver: listens, tells the peers where, and hears where they do.
+// Opens the driver: listens, and exchanges addresses with the peers.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -35,7 +35,7 @@ Result<Door> open_door(const TcpOptions& options) {
   return door;
 }
 
-// What a rank tells: its build, then its addresses as they lie in memory. Ranks are alike in what they are.
+// Format of a rank's blob: build, then addresses as in memory. All ranks are equal in both.
 static_assert(std::is_trivially_copyable_v<os::SocketAddress>);
 
 std::string encode(const TcpOptions& options, const Door& door) {
@@ -80,7 +80,7 @@ Result<std::unique_ptr<SocketTransport>> join(Rank self, std::uint32_t ranks, co
 Result<std::unique_ptr<SocketTransport>> open_tcp(Rank self, std::uint32_t ranks, const TcpOptions& options,
                                                   const Exchange& exchange) {
   auto door = open_door(options);
-  // A failure takes part in the exchanges, with an empty blob: the peers must not hang.
+  // After a failure this rank still takes part in the exchanges, with an empty blob: the peers must not hang.
   auto blobs = exchange(door ? encode(options, door.value()) : std::string{});
   if (!blobs) return blobs.error();
   auto transport = door ? join(self, ranks, options, std::move(door).value(), blobs.value())

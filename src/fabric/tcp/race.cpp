@@ -6,7 +6,7 @@
 namespace musubi::fabric::tcp {
 namespace {
 
-constexpr std::uint64_t head_start_ns = 250'000'000;  // of an address, before the next one starts
+constexpr std::uint64_t head_start_ns = 250'000'000;  // before the next address starts
 constexpr std::uint64_t rest_min_ns = 10'000'000, rest_max_ns = 500'000'000;
 
 }  // namespace
@@ -18,7 +18,7 @@ void Race::begin(std::uint64_t now_ns, const Patience& patience) noexcept {
   gives_up_ns_ = now_ns + patience.all_ns;
 }
 
-// The lane of this stage that started first; `lanes`: there is none.
+// The first started lane of this stage; `lanes` if there is none.
 unsigned Race::find(Stage stage) const noexcept {
   unsigned found = lanes;
   for (unsigned lane = 0; lane < lanes; ++lane) {
@@ -37,7 +37,7 @@ bool Race::is_tried_out() const noexcept {
   return std::ranges::all_of(addresses_, [](const Address& each) { return each.tried >= attempts_min; });
 }
 
-// The first of those that were tried least; `none`: all are under way.
+// The first of the least tried addresses; `none` if all are under way.
 std::size_t Race::next_address() const noexcept {
   std::size_t best = none;
   for (std::size_t i = 0; i < addresses_.size(); ++i) {
@@ -79,7 +79,7 @@ Race::Action Race::next(std::uint64_t now_ns, bool leads) noexcept {
   return start(address, now_ns);
 }
 
-// By the plan, not by the clock: or addresses would start later and later.
+// Relative to the plan, not to the clock; otherwise addresses would start later and later.
 Race::Action Race::start(std::size_t address, std::uint64_t now_ns) noexcept {
   const unsigned lane = find(Stage::none);
   lanes_[lane] = {Stage::connecting, ++attempts_, address, now_ns + patience_.connect_ns};
@@ -99,7 +99,7 @@ Race::Action Race::stop(unsigned lane) noexcept {
   return {Action::Kind::stop, lane, lanes_[lane].address};
 }
 
-// Stops what is under way but for one.
+// Stops all lanes under way except one.
 Race::Action Race::end(unsigned but_for) noexcept {
   for (unsigned lane = 0; lane < lanes; ++lane) {
     if (lane != but_for && lanes_[lane].stage != Stage::none) return stop(lane);
@@ -124,7 +124,8 @@ void Race::welcomed(unsigned lane) noexcept {
   is_on_ = false;
 }
 
-// At once, while others were tried less often; otherwise after a rest, longer after each round.
+// Retries at once while another address was tried less often; otherwise after a rest, which grows with each
+// round.
 void Race::failed(unsigned lane, const char* reason, std::uint64_t now_ns) noexcept {
   Address& address = addresses_[lanes_[lane].address];
   address.reason = reason;

@@ -1,10 +1,10 @@
 // A call: the addresses of a peer race until one of them has welcomed this rank, or patience ends. The next
-// address starts when the last one has failed, or has said nothing for a quarter of a second. The first that
-// proves to be the peer gets this rank's proof, alone; the others are hung up then, and start once more if it
-// ends before its welcome. No I/O, no clock.
+// address starts when the last one has failed, or has been silent for a quarter of a second. This rank sends
+// its proof only to the first one that proves to be the peer; all other lanes are then stopped, and start
+// again if it ends before its welcome. No I/O, no clock.
 //
-// A call that leads may have several connections at a time. One that does not has one, but takes up at once
-// what another call has found out (prefer()).
+// A call that leads may have several connections at a time. Any other call has one, but prefers at once an
+// address that another call has found (prefer()).
 #pragma once
 
 #include <array>
@@ -35,19 +35,19 @@ class Race {
 
   void begin(std::uint64_t now_ns, const Patience& patience) noexcept;
   bool is_on() const noexcept { return is_on_; }
-  // What is to be done now; again, until it is nothing. `start`: connects this address, which fails or goes
-  // on by the calls below. `stop`: closes what the lane has. `give_up`: the call is over, and no lane has
-  // anything.
+  // The next action; call again until it is `none`. `start`: connect this address, and report by the
+  // functions below. `stop`: close the lane's connection. `give_up`: the call has failed, and all lanes are
+  // free.
   Action next(std::uint64_t now_ns, bool leads) noexcept;
 
   void connected(unsigned lane, std::uint64_t now_ns) noexcept;
-  // The peer's proof is right. Result: whether this lane is the first: it sends this rank's proof.
+  // The peer's proof is valid. Result: whether this lane is the first one, which sends this rank's proof.
   bool answered(unsigned lane, std::uint64_t now_ns) noexcept;
-  // The call is over. next() stops what the other lanes have.
+  // The call has succeeded. next() stops the other lanes.
   void welcomed(unsigned lane) noexcept;
-  // The caller has closed what the lane had. `reason`: a text that stays.
+  // The caller has closed the lane's connection. `reason` is static.
   void failed(unsigned lane, const char* reason, std::uint64_t now_ns) noexcept;
-  // This address is the one to try, sooner than its turn comes.
+  // Tries this address before any other address.
   void prefer(std::size_t address) noexcept;
 
   Stage stage(unsigned lane) const noexcept { return lanes_[lane].stage; }
@@ -55,11 +55,11 @@ class Race {
   bool is_overdue(unsigned lane, std::uint64_t now_ns) const noexcept {
     return lanes_[lane].stage != Stage::none && now_ns >= lanes_[lane].ends_ns;
   }
-  // Of the lane: greater than that of any lane that started before.
+  // The lane's attempt number: greater than that of any lane started before.
   std::uint32_t attempt(unsigned lane) const noexcept { return lanes_[lane].attempt; }
-  // Why the last attempt at an address failed; null: none did.
+  // Why the last attempt at an address failed; null: none failed.
   const char* reason(std::size_t address) const noexcept { return addresses_[address].reason; }
-  // How many attempts were begun at an address.
+  // How many attempts were started at an address.
   unsigned tried(std::size_t address) const noexcept { return addresses_[address].tried; }
 
  private:

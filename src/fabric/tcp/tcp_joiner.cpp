@@ -12,8 +12,8 @@ constexpr std::uint64_t tick_ns = 20'000'000;
 constexpr std::size_t peers_per_word = 64;
 constexpr std::size_t events_per_look = 32;
 constexpr unsigned guests_per_look = 32;
-constexpr std::size_t strangers_max = 64;  // guests, beside one of each rank
-// In the set: what stands alone, then calls by rank, then guests by place.
+constexpr std::size_t strangers_max = 64;  // guests in addition to one of each rank
+// In the set: single sources, then calls by rank, then guests by place.
 constexpr std::uint64_t door = 0, bell = 1, timer = 2, first_call = 3;
 constexpr std::uint64_t first_guest = std::uint64_t{1} << 32;
 
@@ -103,7 +103,7 @@ void TcpJoiner::begin_calls(Joined& joined) noexcept {
   }
 }
 
-// One is heard before the next one is taken; the others wait in the kernel.
+// Reads each guest before it accepts the next one; the rest wait in the kernel.
 void TcpJoiner::let_in(Joined& joined) noexcept {
   for (unsigned i = 0; i < guests_per_look; ++i) {
     os::SocketAddress from;
@@ -114,14 +114,14 @@ void TcpJoiner::let_in(Joined& joined) noexcept {
     }
     if (socket == -EMFILE || socket == -ENFILE || socket == -ENOBUFS || socket == -ENOMEM) {
       complaints_.no_socket("take", -socket);
-      door_is_shut_ = true;  // or the set would stay ready
+      door_is_shut_ = true;  // else the set would stay ready
       set_.change(listening_.number(), 0, door);
     }
     if (socket != -ECONNABORTED && socket != -EINTR) return;
   }
 }
 
-// Ticks only while somebody waits.
+// Runs the timer only while it is needed.
 void TcpJoiner::set_clock() noexcept {
   const bool needed = !guests_.empty() || !calls_.empty() || door_is_shut_;
   if (needed == clock_runs_) return;

@@ -1,5 +1,5 @@
-// Joins ranks by TCP: a socket that listens, connections that come and go, and a clock for all that takes
-// too long.
+// Connects ranks by TCP: a listening socket, accepted and outgoing connections, and a timer for their
+// timeouts.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ class TcpJoiner final : public Joiner {
   static Result<std::unique_ptr<TcpJoiner>> create(Rank self, os::FileDescriptor listening,
                                                    std::vector<std::vector<os::SocketAddress>> addresses,
                                                    const TcpOptions& options);
-  // Nothing listens from now on, whatever other process has inherited the socket.
+  // Nothing listens afterwards, even if another process has inherited the socket.
   ~TcpJoiner() override;
 
   void call(Rank peer) noexcept override;
@@ -40,12 +40,12 @@ class TcpJoiner final : public Joiner {
   Complaints complaints_;
   const os::FileDescriptor listening_;
   const os::ReadySet set_;
-  const os::Bell bell_;  // calls are wanted
+  const os::Bell bell_;  // rings when calls are wanted
   const os::Timer timer_;
   Guests guests_;
   Calls calls_;
   std::vector<std::atomic<std::uint64_t>> wanted_;  // a bit per peer
-  bool door_is_shut_ = false;                       // too many open files: until the timer rings
+  bool door_is_shut_ = false;                       // no more open files: until the next tick
   bool clock_runs_ = false;
 };
 

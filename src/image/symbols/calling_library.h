@@ -1,14 +1,14 @@
-// The library that a call comes from.
+// The library that contains the caller.
 #pragma once
 
 #include <dlfcn.h>
 #include <link.h>
 
-#include "image/job.h"
+#include "image/start/job.h"
 
 namespace musubi::image {
 
-// Whether it is one that each rank has for itself: a driver, the C++ library. Signal-safe.
+// Whether the caller is in a private library, such as a driver or the C++ library. Signal-safe.
 inline bool is_in_private_library(const Job& job, const void* caller) noexcept {
   dl_find_object found;
   return ::_dl_find_object(const_cast<void*>(caller), &found) == 0 &&

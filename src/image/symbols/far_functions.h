@@ -1,4 +1,4 @@
-// The functions of system_calls.def as calls that other hosts may ask for (image/far_calls.h).
+// The functions of system_calls.def as calls that other hosts may request (image/far_calls.h).
 #pragma once
 
 #include <cerrno>
@@ -8,20 +8,20 @@
 #include <type_traits>
 #include <utility>
 
-#include "image/far_calls.h"
+#include "image/objects/far_calls.h"
 #include "image/symbols/kernel_access.h"
 
 namespace musubi::image {
 
-// One place for each function, in the order of system_calls.def; behind them those with wrappers of their
-// own.
+// One entry for each function, in the order of system_calls.def, followed by the functions with wrappers of
+// their own.
 std::span<const FarFunction> far_functions() noexcept;
 
 // The number of a function with a wrapper of its own.
 enum class OwnWrapper { fcntl, ioctl, getdents64 };
 std::uint16_t far_number(OwnWrapper function) noexcept;
 
-// An argument as it travels, and back.
+// Converts an argument to the word that a message carries, and back.
 template <class Value>
 constexpr bool travels = std::is_integral_v<Value> || std::is_pointer_v<Value>;
 template <class Value>
@@ -31,7 +31,7 @@ std::uint64_t to_word(Value value) noexcept {
   } else if constexpr (std::is_integral_v<Value>) {
     return static_cast<std::uint64_t>(value);
   } else {
-    return 0;  // its function has no place in the table
+    return 0;  // its function has no entry in the table
   }
 }
 template <class Value>
@@ -43,7 +43,7 @@ Value from_word(std::uint64_t word) noexcept {
   }
 }
 
-// How a function is called with words. Functions that give pointers do not travel.
+// Calls a function with words. Functions that return pointers cannot travel.
 template <class Type>
 struct Travelling;
 template <class Result, class... Parameters>
@@ -58,7 +58,8 @@ struct Travelling<Result(Parameters...)> {
   }
 };
 
-// Runs a call whose files `access` has found at a rank of another host. `name_accesses` notes its memory.
+// Runs a call whose files, found by `access`, are at a rank of another host. `name_accesses` notes its
+// memory.
 template <class NameAccesses>
 std::int64_t call_far(Job& job, KernelAccess& access, FarCall call, NameAccesses name_accesses) noexcept {
   if (access.has_files_of_hosts()) {

@@ -20,8 +20,8 @@ KernelAccess& KernelAccess::touch(const void* pointer, std::size_t bytes, bool f
 }
 
 KernelAccess& KernelAccess::file(int number) noexcept {
-  // A child has what its parent had when it was made.
-  const bool concerned = job_.program_runs && current_job() != nullptr;
+  // A child keeps the files that its parent had at the fork.
+  const bool concerned = job_.program_runs() && current_job() != nullptr;
   if (!concerned || number < 0) return *this;
   if (!job_.descriptors.make_usable(number)) {
     bad_file_ = true;
@@ -68,7 +68,7 @@ KernelAccess& KernelAccess::texts(const char* const* list) noexcept {
 }
 
 KernelAccess& KernelAccess::touch_parts(const iovec* parts, long count, bool for_writing) noexcept {
-  constexpr long count_max = 1024;  // more is refused by the kernel
+  constexpr long count_max = 1024;  // the kernel refuses more
   if (parts == nullptr || count <= 0 || count > count_max) return *this;
   if (noted_in_ != nullptr) {
     noted_in_->add_parts({parts, static_cast<std::size_t>(count)}, for_writing);
@@ -80,7 +80,7 @@ KernelAccess& KernelAccess::touch_parts(const iovec* parts, long count, bool for
 
 KernelAccess& KernelAccess::message(const msghdr* message, bool for_writing) noexcept {
   if (message == nullptr) return *this;
-  // Memory that no argument points to: such a call does not travel.
+  // The parts are in memory that no argument points to: such a call does not travel.
   if (noted_in_ != nullptr) return touch(message->msg_iov, sizeof(iovec), for_writing);
   touch(message->msg_name, message->msg_namelen, for_writing);
   touch(message->msg_control, message->msg_controllen, for_writing);

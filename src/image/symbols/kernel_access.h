@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "image/job.h"
+#include "image/start/job.h"
 #include "os/binding.h"
 
 struct file_handle;
@@ -18,14 +18,14 @@ struct iocb;
 
 namespace musubi::image {
 
-// The memory and the descriptors that one call names. Null pointers and private memory are passed over.
-// Blocks until memory is open, and descriptors stand here for what they stand for in the job.
+// The memory and the descriptors that one call names. Null pointers and private memory are skipped. Blocks
+// until the memory is open and the descriptors are usable (image/descriptors.h).
 class KernelAccess {
  public:
   explicit KernelAccess(Job& job) noexcept : job_(job) {}
 
   KernelAccess& file(int number) noexcept;
-  // For calls that report errors in their own way: one that is not open is for the call to find.
+  // For calls that report errors in their own way: the call itself finds that the descriptor is not open.
   KernelAccess& file_if_open(int number) noexcept;
   KernelAccess& files(const pollfd* list, nfds_t count) noexcept;
   KernelAccess& files(const fd_set* set, int end) noexcept;
@@ -37,7 +37,7 @@ class KernelAccess {
     return touch(pointer, bytes, true);
   }
   KernelAccess& text(const char* text) noexcept;
-  // A list that ends with null.
+  // A null-terminated list.
   KernelAccess& texts(const char* const* list) noexcept;
   KernelAccess& reads_parts(const iovec* parts, long count) noexcept {
     return touch_parts(parts, count, false);
@@ -46,13 +46,13 @@ class KernelAccess {
     return touch_parts(parts, count, true);
   }
   KernelAccess& message(const msghdr* message, bool for_writing) noexcept;
-  // `bytes` says how much fits, and is written, too.
+  // `bytes` points to the capacity, and is written, too.
   KernelAccess& result_of_varying_size(void* pointer, socklen_t* bytes) noexcept;
 
   KernelAccess& messages(const mmsghdr* list, unsigned count, bool for_writing) noexcept;
 
-  // Memory whose size or kind depends on other arguments, or on what it says itself
-  // (kernel_access_by_command.cpp). Commands that are not known name no memory.
+  // Memory whose size or kind depends on other arguments or on its contents (kernel_access_by_command.cpp).
+  // Unknown commands name no memory.
   KernelAccess& handle(const file_handle* handle) noexcept;
   KernelAccess& sized_mask(const void* mask) noexcept;  // {const void*, size_t}
   KernelAccess& requests(iocb* const* list, long count) noexcept;
@@ -66,24 +66,24 @@ class KernelAccess {
   KernelAccess& key(int operation, unsigned long a, unsigned long b, unsigned long c) noexcept;
   KernelAccess& seccomp(unsigned operation, const void* argument) noexcept;
 
-  // The call makes a stream of the C library.
+  // The call creates a stream of the C library.
   KernelAccess& makes_stream() noexcept {
     making_.emplace();
     return *this;
   }
 
-  // The call starts a program, which is not bound as the calling thread is.
+  // The call starts a program, which must not inherit the calling thread's binding.
   KernelAccess& starts_program() noexcept {
     unbound_.emplace();
     return *this;
   }
 
-  // The rank of another host that has the files of this call open; none: they are here.
+  // The rank of another host that has the call's files open; none: they are on this host.
   std::optional<Rank> far() const noexcept { return far_; }
-  // Files of several hosts: no host can run the call.
+  // The files are on several hosts: no host can run the call.
   bool has_files_of_hosts() const noexcept { return far_ && has_near_file_; }
   bool is_regular() const noexcept { return is_regular_; }
-  // From here on memory is noted in `call`, and not opened.
+  // From here on memory is recorded in `call`, and not opened.
   void note_in(FarCall& call) noexcept { noted_in_ = &call; }
 
   bool met_shared() const noexcept { return met_shared_; }
@@ -105,12 +105,12 @@ class KernelAccess {
   std::optional<os::Unbound> unbound_;
 };
 
-// Whole words of sets, as the kernel takes them: of descriptors below `end`, of `count` bits.
+// Bytes of a set in whole words, as the kernel takes it: of descriptors below `end`, or of `count` bits.
 inline std::size_t bytes_of_set(int end) noexcept {
   return end <= 0 ? 0 : (static_cast<std::size_t>(end) + 63) / 64 * 8;
 }
 inline std::size_t bytes_of_bits(unsigned long count) noexcept {
-  constexpr unsigned long bits_max = 1 << 15;  // a page: more is refused by the kernel
+  constexpr unsigned long bits_max = 1 << 15;  // a page: the kernel refuses more
   return (std::min(count, bits_max) + 63) / 64 * 8;
 }
 

@@ -1,4 +1,4 @@
-// Memory of calls with several meanings.
+// Memory of calls whose arguments depend on a command.
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <linux/filter.h>

@@ -1,13 +1,13 @@
-// Functions of the C library that the first callers need before any constructor has run.
+// Functions of the C library that are needed before any constructor has run.
 #pragma once
 
 #include <atomic>
 
-#include "image/real_function.h"
+#include "image/process/real_function.h"
 
 namespace musubi::image {
 
-// The definition behind this library's, looked up at its first use. Any thread.
+// The next definition after this library's, looked up at its first use. Any thread.
 template <class Function>
 class Next {
  public:

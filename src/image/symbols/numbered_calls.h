@@ -5,7 +5,7 @@
 
 namespace musubi::image {
 
-// What the kernel answered, as the C library tells it: -1 and errno for an error.
+// Converts the kernel's result to the C library's: -1 and errno for an error.
 inline long as_call(long answer) noexcept {
   constexpr long errors = 4095;
   if (answer >= 0 || answer < -errors) return answer;
@@ -13,8 +13,8 @@ inline long as_call(long answer) noexcept {
   return -1;
 }
 
-// The kernel's call `number` with six arguments, memory of the job opened for it and its files made usable
-// here. Result: as syscall(2), with errno. Blocks as the call does. Any thread of the program.
+// Makes system call `number` with six arguments, after opening the job's memory and making its files usable.
+// Result: as syscall(2), with errno. Blocks as the call does. Any thread of the program.
 long call_by_number(long number, const long* given) noexcept;
 
 }  // namespace musubi::image

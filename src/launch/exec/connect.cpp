@@ -24,7 +24,7 @@ constexpr std::uint64_t connect_ns = tcp::nanoseconds_of(fabric::TcpOptions{}.co
 constexpr std::size_t strangers_max = 64;
 constexpr std::uint64_t door = 0, timer = 1, first_other = 2;
 
-// Of strangers at the door, and of files that are used up.
+// Reports about strangers and lack of descriptors.
 class Lines final : public handshake::Log {
  public:
   void say(std::string_view line) noexcept override {
@@ -35,7 +35,7 @@ class Lines final : public handshake::Log {
 class Sockets final : public fabric::Joined {
  public:
   explicit Sockets(std::uint32_t ranks) : lives(ranks), sockets(ranks), missing(ranks - 1) {}
-  // A rank that calls again has given up its call before.
+  // A rank that calls again has given up its previous call.
   fabric::PeerLife::Verdict joined(Rank peer, bool asking, int socket,
                                    std::uint32_t attempt) noexcept override {
     os::FileDescriptor taken(socket);
@@ -50,13 +50,13 @@ class Sockets final : public fabric::Joined {
   std::vector<fabric::PeerLife> lives;
   std::vector<os::FileDescriptor> sockets;
   std::uint32_t missing;
-  const char* failure = nullptr;  // of the call that was given up
+  const char* failure = nullptr;  // of a call that was given up
 
  private:
   using Verdict = fabric::PeerLife::Verdict;
 };
 
-// The job's secret serves its ranks, too: what is said here must prove nothing there.
+// The ranks use the job's secret, too: proofs made here must be worthless there.
 std::string secret_of_launching(const Meeting& meeting) {
   return meeting.secret + " of the launcher";
 }
@@ -65,7 +65,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-// A set with a clock that ticks.
+// A set with a ticking clock.
 struct Waiting {
   os::ReadySet set;
   os::Timer clock;
@@ -97,8 +97,8 @@ Error missing_ranks(const Meeting& meeting, const Sockets& found) {
                "start_timeout"};
 }
 
-// Some of those who have come: strangers who come without end must not keep those inside waiting. Result:
-// false when there is no socket for them; the door is to be looked at later.
+// Accepts a bounded number of connections, so that a stream of strangers does not starve accepted ones.
+// Result: false if there is no socket for them; retry later.
 bool let_in(int listening, tcp::Guests& guests, handshake::Complaints& complaints, Sockets& found) {
   constexpr unsigned guests_per_turn = 64;
   for (unsigned i = 0; i < guests_per_turn; ++i) {

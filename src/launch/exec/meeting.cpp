@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char *card_key = "card", *door_key = "door", *place_key = "place";
 
-// Without a network's name all of the host's own: nobody has to guess which of them the others reach.
+// Without the name of a network, all addresses of the host: the reachable ones need not be guessed.
 Result<Door> open_door(const Lead& lead, os::FileDescriptor& listening) {
   Door door;
   door.refused_status = lead.refused_status;
@@ -59,7 +59,7 @@ Result<std::vector<Card>> read_cards(KeyValues& launcher, std::uint32_t count) {
   return cards;
 }
 
-// The first rank that shares a host with this one; it is the place of all that do.
+// The first rank that shares a host with this one; it is the place of all ranks there.
 std::uint32_t place_of(const Card& own, const std::vector<Card>& cards, std::uint32_t self) {
   for (std::uint32_t rank = 0; rank < self; ++rank) {
     if (shares_host(own, cards[rank])) return rank;
@@ -105,7 +105,7 @@ Result<Meeting> meet(KeyValues& launcher, const Lead& lead) {
   meeting.cards = std::move(cards).value();
   const std::uint32_t place = place_of(mark.value().card, meeting.cards, meeting.rank);
   if (auto put = launcher.put(place_key, std::to_string(place)); !put) return put.error();
-  // Behind this nobody looks at the marks any more.
+  // After this fence no rank reads the marks any more.
   if (auto met = launcher.fence(); !met) return met.error();
   if (leads) {
     auto places = read_places(launcher);

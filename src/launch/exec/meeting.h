@@ -1,5 +1,5 @@
-// The ranks of another launcher meet: by its key-value exchange they learn who shares a host with whom, and
-// where rank 0 can be reached, whose process leads the job.
+// The ranks of another launcher meet by its key-value exchange: they learn which ranks share a host, and the
+// address of rank 0, whose process leads the job.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,25 @@
 
 namespace musubi::launch {
 
-// What rank 0 brings along.
+// The data that rank 0 contributes.
 struct Lead {
-  int refused_status = 0;    // as of Door
-  std::string_view network;  // as of os::addresses_of_network; empty: all
+  int refused_status = 0;    // as in Door
+  std::string_view network;  // as in os::addresses_of_network; empty: all
   os::PortRange ports;
 };
 
 struct Meeting {
   std::uint32_t rank = 0, ranks = 1;
-  std::vector<Card> cards;            // by rank; on ranks other than 0 only those up to the own one
-  std::vector<std::uint16_t> places;  // by rank: equal ones share a host. Rank 0 alone has them
+  std::vector<Card> cards;            // by rank; on ranks other than 0 only those of lower ranks
+  std::vector<std::uint16_t> places;  // by rank: equal ones share a host. On rank 0 only
   int refused_status = 0;
   std::string secret;                        // of the job
   os::FileDescriptor listening;              // of rank 0
   std::vector<os::SocketAddress> addresses;  // of rank 0, for this rank
 };
 
-// Collective; leaves the exchange when it is over. `lead` is used on rank 0. Errors: those of the exchange;
-// no port or no such network; the ranks are of different versions.
+// Collective; leaves the exchange at the end. `lead` is used on rank 0. Errors: those of the exchange; no
+// port or no such network; ranks of different versions.
 Result<Meeting> meet(KeyValues& launcher, const Lead& lead);
 
 }  // namespace musubi::launch

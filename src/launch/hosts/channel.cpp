@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t header_magic = 0x6d736267;
 constexpr std::size_t noise_bytes_max = 64 * 1024;
 constexpr std::size_t read_bytes = 64 * 1024;
-// A message that has begun goes on at least as fast, or it never ends.
+// Minimum rate of a message that has begun, so that it ends.
 constexpr std::uint64_t slowest_bytes_per_ms = 64;
 
 constexpr const char* was_damaged = "was damaged on its way";
@@ -98,7 +98,7 @@ void Channel::queue(std::shared_ptr<const std::string> text) {
   if (queue_.size() == 1) flush();
 }
 
-// An error of writing is not told here: the other side's end is seen by reading.
+// Write errors are not reported here: reading detects the end of the other side.
 void Channel::flush() {
   while (open() && !queue_.empty()) {
     Piece& piece = queue_.front();
@@ -137,7 +137,7 @@ void Channel::update_watch() {
 
 bool Channel::fill() {
   if (!open() || ended_) return false;
-  // What a large body lacks is read at once into its place.
+  // Reads the rest of a large body at once, into its place.
   std::size_t wanted = read_bytes;
   if (header_) {
     constexpr std::size_t at_once = 1 << 20;
@@ -175,7 +175,7 @@ Channel::Got Channel::find_trouble(const char* trouble) {
   return Got::broken;
 }
 
-// Result: false: it is damaged.
+// Result: false if it is damaged.
 bool Channel::open_header() {
   Header header;
   const bool is_whole =

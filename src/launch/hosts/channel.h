@@ -1,6 +1,6 @@
-// Messages over a pair of byte streams. Never blocks. Anything that comes is a sign of life of the other
-// side; silence beyond what it has announced means that it, its host, or the link is gone. Each message is
-// checked (channel_seal.h) before anything of it is believed, its length first.
+// Messages over a pair of byte streams. Never blocks. Any arrival is a sign of life of the other side;
+// silence beyond the announced time means that it, its host, or the link is gone. Each message is verified
+// (channel_seal.h) before any of it is used, its length first.
 #pragma once
 
 #include <cstddef>
@@ -20,38 +20,39 @@ namespace musubi::launch {
 
 class Channel {
  public:
-  // The proxy's first bytes. What a shell prints before them is no message.
+  // The proxy's first bytes. Earlier output of a shell is no message.
   static constexpr std::string_view preamble = "\nmusubi proxy:\n";
 
   Channel() = default;
-  // `expect_preamble`: messages begin behind the preamble. `patience_ns`: until the other side says more.
+  // `expect_preamble`: messages follow the preamble. `patience_ns`: until the other side announces another
+  // time.
   Channel(os::FileDescriptor in, os::FileDescriptor out, bool expect_preamble, std::uint64_t patience_ns,
           ChannelSeal seal = {});
 
-  // Both files under one subject and index.
+  // Watches both files under one subject and index.
   void watch(Watcher& watcher, std::uint32_t subject, std::uint32_t index);
   void close();
   bool open() const { return in_.number() >= 0; }
 
   void send(MessageKind kind, std::int64_t number = 0, std::string_view body = {});
-  // The body goes out as it is, without a copy for each receiver.
+  // Sends the body in place, without a copy for each receiver.
   void send_shared(MessageKind kind, std::shared_ptr<const std::string> body);
   void send_preamble();
-  // Writes what the other side takes now.
+  // Writes as much as the other side takes now.
   void flush();
   bool all_sent() const { return queue_.empty(); }
-  // Until all is sent or the deadline; blocks.
+  // Blocks until all is sent or the deadline has passed.
   void flush_until(std::uint64_t deadline_ns);
 
   enum class Got { message, nothing, closed, broken };
   Got receive(Message& message);
-  // After Got::broken: what is the matter with what the other side says, as "was damaged on its way".
+  // After Got::broken: the fault of the received bytes, as in "was damaged on its way".
   const char* trouble() const { return trouble_; }
-  // What came instead of the preamble: the beginning.
+  // The beginning of the bytes received instead of the preamble.
   const std::string& noise() const { return noise_; }
 
-  // When the other side has been silent for too long, or for the message that it has begun; none while it has
-  // asked for patience for ever.
+  // When the other side counts as silent, or its unfinished message as too slow; none while it has announced
+  // unlimited silence.
   std::optional<std::uint64_t> silent_at_ns() const;
   void heard(std::uint64_t now_ns) {
     heard_ns_ = now_ns;
@@ -74,7 +75,7 @@ class Channel {
   static bool is_valid(const Header& header);
   std::string begin_message(MessageKind kind, std::int64_t number, std::size_t body_bytes);
   void queue(std::shared_ptr<const std::string> text);
-  // Reads some bytes. False: nothing now, or the end (ended_).
+  // Reads some bytes. False: none are here, or the stream has ended (ended_).
   bool fill();
   bool find_preamble();
   Got parse(Message& message);
@@ -90,14 +91,14 @@ class Channel {
   const char* trouble_ = nullptr;
   ChannelSeal seal_;
   bool has_salt_sent_ = false, has_salt_ = false;
-  bool has_spoken_ = false;       // the other side: a message
-  std::optional<Header> header_;  // of the message whose body comes now
+  bool has_spoken_ = false;       // has sent a message
+  std::optional<Header> header_;  // of the message whose body comes next
   std::string noise_;
   std::string received_;
   std::size_t parsed_ = 0;
   std::deque<Piece> queue_;
   std::uint64_t heard_ns_ = 0;
-  std::optional<std::uint64_t> begun_ns_;  // when a message began that is not whole yet
+  std::optional<std::uint64_t> begun_ns_;  // when the unfinished message began
   std::optional<std::uint64_t> patience_ns_;
   Watcher* watcher_ = nullptr;
   std::uint32_t subject_ = 0, index_ = 0;

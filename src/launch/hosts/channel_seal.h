@@ -1,6 +1,6 @@
-// What makes sure that the bytes of a channel arrive as they were sent: by sums, where ssh or this host
-// carries them; by a cipher, where they cross a network without it. Each part of a message gets a tail, by
-// which the other end finds a change, and also a part that is missing or comes twice.
+// Detects bytes of a channel that do not arrive as they were sent: by checksums if ssh or this host carries
+// them, by a cipher if they cross a network unprotected. Each part of a message gets a tail, by which the
+// other end also detects a part that is missing or repeated.
 #pragma once
 
 #include <array>
@@ -12,40 +12,39 @@
 
 namespace musubi::launch {
 
-// Of one channel by a cipher, made of the job's secret: a key for each direction.
+// The keys of one encrypted channel, derived from the job's secret: one for each direction.
 struct ChannelKeys {
   using Key = std::array<unsigned char, 32>;
   Key to_proxy{}, to_launcher{};
 };
-// Of the channel to the proxy that has `rank` as its first.
+// The keys of the channel to the proxy whose first rank is `rank`.
 ChannelKeys channel_keys(std::string_view secret, std::uint32_t rank);
 
 // Both directions, seen from one end. One thread.
 class ChannelSeal {
  public:
-  ChannelSeal();  // by sums
-  // By libsodium's secretstream (XChaCha20-Poly1305).
+  ChannelSeal();  // with checksums
+  // With libsodium's secretstream (XChaCha20-Poly1305).
   ChannelSeal(const ChannelKeys::Key& of_sent, const ChannelKeys::Key& of_received);
   ~ChannelSeal();
   ChannelSeal(ChannelSeal&& other) noexcept;
   ChannelSeal& operator=(ChannelSeal&& other) noexcept;
 
   bool hides() const { return streams_ != nullptr; }
-  // Bytes before the first part of a direction, and after each part.
+  // The size of the salt before the first part of a direction, and of the tail after each part.
   std::size_t salt_bytes() const;
   std::size_t tail_bytes() const;
 
-  // What this end sends first.
+  // The salt that this end sends first.
   std::string begin_sending();
-  // The other end's; salt_bytes() of them. Result: false: they are none.
+  // Takes the other end's salt, of salt_bytes() bytes. Result: false if it is invalid.
   bool begin_receiving(const char* salt);
 
-  // The next part as it is sent, with its tail.
+  // Seals the next part. Result: the part as it is sent, with its tail.
   std::string close(std::string_view part);
-  // Its tail alone, when the part itself is sent as it is. REQUIRES: !hides().
+  // Only the tail of a part that is sent in place. REQUIRES: !hides().
   std::string tail_of(std::string_view part);
-  // The next part has come, `part_bytes` and a tail. Result: whether it is what was sent; then it is in
-  // `part`.
+  // Opens the next received part, of `part_bytes` and a tail, into `part`. Result: whether it is intact.
   bool open(const char* sealed, std::size_t part_bytes, char* part);
 
  private:

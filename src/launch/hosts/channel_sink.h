@@ -1,4 +1,4 @@
-// The lines of a proxy's ranks, on their way to the launcher: as many as it has room for.
+// The lines of a proxy's ranks, on their way to the launcher, limited by its window.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace musubi::launch {
 
-// What a proxy may send of one stream before the launcher has said that it took some.
+// How much of one stream a proxy may send before the launcher acknowledges it.
 inline constexpr std::int64_t output_window_bytes = 256 * 1024;
 
 class ChannelSink final : public LineSink {
@@ -24,7 +24,7 @@ class ChannelSink final : public LineSink {
   bool broken() const override { return closed_; }
 
   void taken(std::int64_t bytes) { room_bytes_ += bytes; }
-  void close() { closed_ = true; }  // nobody reads any more
+  void close() { closed_ = true; }  // the launcher's output has no reader
 
  private:
   void send(MessageKind kind, const std::string& text) {

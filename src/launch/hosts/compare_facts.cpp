@@ -10,7 +10,7 @@ const Fact* find(const HostFacts& host, const std::string& subject) {
   return found == host.facts.end() ? nullptr : &*found;
 }
 
-// The first fact is about the program; what another one is linked with says nothing.
+// The first fact is about the program; libraries of another program need not be compared.
 bool other_program(const HostFacts& first, const HostFacts& other) {
   if (first.facts.empty()) return false;
   const Fact* const program = find(other, first.facts.front().subject);

@@ -1,4 +1,4 @@
-// Whether hosts can carry one job together. No I/O.
+// Whether hosts can run one job together. No I/O.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ struct HostFacts {
   std::vector<Fact> facts;
 };
 
-// A line for each thing that differs on a host from the first one; where the first fact does, for that alone.
-// Empty: nothing differs.
+// A line for each fact in which a host differs from the first one; if its first fact differs, only for that
+// one. Empty: no differences.
 std::vector<std::string> differences(const std::vector<HostFacts>& hosts);
 
 }  // namespace musubi::launch

@@ -36,7 +36,7 @@ Result<EventCollector> EventCollector::make(std::uint32_t ranks, std::size_t eve
   return collector;
 }
 
-// The ring goes on where as many are lost as were.
+// The new ring continues with the same number of lost events.
 Result<void> EventCollector::take(Rank rank, std::string_view parcel, std::int64_t ahead_ns) {
   const std::vector<trace::EventLog> logs = memory_.logs();
   Head head;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t complaints_bytes_max = 4096;
 
-// In one line: the last lines that say something.
+// The last non-empty lines, as one line.
 std::string last_words(const std::string& complaints) {
   std::string words;
   std::size_t begin = 0;
@@ -46,7 +46,7 @@ std::string read_complaints(HostLink& host) {
     }
     host.complaints.append(bytes, static_cast<std::size_t>(count));
   }
-  // Whole lines of Musubi's own do not wait for a failure.
+  // Complete lines of Musubi itself are shown at once, not only after a failure.
   std::string rest;
   std::size_t begin = 0;
   for (std::size_t end = 0; (end = host.complaints.find('\n', begin)) != std::string::npos; begin = end + 1) {

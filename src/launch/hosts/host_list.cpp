@@ -24,8 +24,8 @@ std::optional<std::uint32_t> number(std::string_view text) {
   return value >= 1 && value <= ranks_max ? std::optional(value) : std::nullopt;
 }
 
-// The rsh command gets the name as a word of its own, and may hand it to a shell (ssh's ProxyCommand does).
-// One that begins with '-', also after a user's name, would be an option.
+// The rsh command gets the name as a separate word, and may pass it to a shell (as ssh's ProxyCommand does).
+// A name that begins with '-', also after a user name, would be an option.
 bool is_name(std::string_view name) {
   constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:@%-";
   return !name.empty() && name.front() != '-' && name.find("@-") == std::string_view::npos &&

@@ -27,7 +27,7 @@ HostLink link_to(const HostRanks& host, std::size_t place, os::FileDescriptor in
   return link;
 }
 
-// Starts a proxy by `rsh`; on this host when that is empty.
+// Starts a proxy by `rsh`; on this host if it is empty.
 Result<HostLink> call_host(const HostsPlan& plan, std::size_t index, const std::string& rsh,
                            const InheritedState& inherited) {
   const std::uint64_t called_ns = os::monotonic_ns();
@@ -65,7 +65,7 @@ Result<std::vector<HostLink>> link_proxies(const HostsPlan& plan, StartedProxies
       if (!called) return called.error();
       hosts.push_back(std::move(called).value());
     } else {
-      // The two directions of a channel are watched apart, each under a number of its own.
+      // The two directions of a channel are watched separately, under different descriptors.
       os::FileDescriptor out(::fcntl(socket.number(), F_DUPFD_CLOEXEC, 0));
       const ChannelKeys keys = channel_keys(plan.order.welcome.secret, plan.hosts[i].ranks.first);
       hosts.push_back(link_to(plan.hosts[i], i, std::move(socket), std::move(out), plan.order.start_timeout,
@@ -76,7 +76,7 @@ Result<std::vector<HostLink>> link_proxies(const HostsPlan& plan, StartedProxies
   return hosts;
 }
 
-// The proxies end when their channel does; what calls them follows. A moment later nobody waits any more.
+// Proxies end after their channels, and the rsh processes after them. Kills those that take longer.
 void end_calls(std::vector<HostLink>& hosts) {
   constexpr std::uint64_t patience_ns = 2'000'000'000;
   const std::uint64_t deadline_ns = os::monotonic_ns() + patience_ns;
@@ -93,7 +93,7 @@ void end_calls(std::vector<HostLink>& hosts) {
   }
 }
 
-// The job to its end, and its trace.
+// Runs the job to its end and writes its trace.
 Result<int> lead(const HostsPlan& plan, UserSignals& signals, std::vector<HostLink>& hosts) {
   EventCollector events;
   const bool is_traced = plan.order.events_per_thread != 0;

@@ -64,7 +64,7 @@ int HostsSupervisor::run() {
   while (!is_over()) {
     for (const Watcher::Event& event : watcher_.wait(deadline_ns())) handle(event);
     turn(os::monotonic_ns());
-    // The output's threads may be blocked for good in a write; the process must end all the same.
+    // A thread of the output may be blocked in a write forever; the process must end nevertheless.
     if (control_.abandoned() && control_.phase() == Phase::over) std::_Exit(control_.exit_status());
   }
   return started_ ? control_.exit_status() : 125;
@@ -88,7 +88,7 @@ std::optional<std::uint64_t> HostsSupervisor::deadline_ns() const {
   return deadline;
 }
 
-// What is done once, behind the events of one wait.
+// Once after the events of each wait.
 void HostsSupervisor::turn(std::uint64_t now_ns) {
   look_at_closed(now_ns);
   look_for_silence(now_ns);
@@ -166,7 +166,7 @@ void HostsSupervisor::handle_signal(UserSignal signal) {
   if (signal.asks_to_stop()) stop_self();
 }
 
-// The proxies would take the silence of a launcher that is stopped for its death.
+// Proxies would mistake the silence of a stopped launcher for its death.
 void HostsSupervisor::stop_self() {
   const std::uint64_t deadline_ns = os::monotonic_ns() + 1000 * ms;
   for (HostLink& host : hosts_) {
@@ -193,7 +193,7 @@ void HostsSupervisor::expect_no_prompt() {
   }
 }
 
-// When every host has answered, or cannot be used: all refusals together, or the order to start.
+// After every host has answered or cannot be used: reports all refusals together, or starts the ranks.
 void HostsSupervisor::start_when_ready() {
   const auto open = [](const HostLink& host) {
     return host.state == HostState::called || host.state == HostState::ordered;
@@ -239,8 +239,8 @@ void HostsSupervisor::look_for_silence(std::uint64_t now_ns) {
   }
 }
 
-// The cause is the end of the rsh process, and its last words: they come a moment later than the channel's
-// end.
+// Reports the end of the rsh process, with its last lines, as the cause: it follows shortly after the
+// channel's end.
 void HostsSupervisor::look_at_closed(std::uint64_t now_ns) {
   for (HostLink& host : hosts_) {
     if (!host.used() || !host.closed_ns) continue;

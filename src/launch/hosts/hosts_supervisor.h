@@ -1,5 +1,5 @@
-// The launcher's loop, of a job over several hosts: starts a proxy on each, compares what they have, starts
-// the ranks, and leads them to the end by the rules of a job on one host. One thread.
+// The launcher's loop for a job on several hosts: starts a proxy on each, compares their facts, starts the
+// ranks, and leads them to the end by the rules of a job on one host. One thread.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ namespace musubi::launch {
 
 class HostsSupervisor final : private JobControl::Commands {
  public:
-  // The hosts were called. `events`: where they go; null: there is no trace.
+  // The proxies are being started. `events` receives the events; null: no trace.
   HostsSupervisor(const HostsPlan& plan, UserSignals& signals, std::vector<HostLink>& hosts,
                   EventCollector* events = nullptr);
 
-  // Until nothing of the job is left, as far as the hosts say, and its output is written. Result: the job's
-  // exit status.
+  // Blocks until nothing of the job is left, as far as the hosts answer, and its output is written. Result:
+  // the job's exit status.
   int run();
 
  private:
@@ -78,11 +78,11 @@ class HostsSupervisor final : private JobControl::Commands {
   Survey survey_;
   InputFeed input_;
   Heartbeat heartbeat_;
-  bool refused_ = false;  // hosts cannot be used, which was said; or were only to be examined
-  bool started_ = false;  // the order to start was given
+  bool refused_ = false;  // hosts cannot be used, as was reported, or were only to be examined
+  bool started_ = false;  // the ranks were told to start
   Endings held_back_;
   std::optional<std::uint64_t> weigh_at_ns_, give_up_at_ns_;
-  std::uint64_t signalled_ns_ = 0;  // when a signal to end was last heard of
+  std::uint64_t signalled_ns_ = 0;  // time of the last signal to end
   bool output_told_closed_ = false, error_told_closed_ = false;
 };
 

@@ -1,4 +1,4 @@
-// What the supervisor of several hosts does with the messages of its proxies.
+// How the supervisor of several hosts handles messages of its proxies.
 #include <algorithm>
 #include <utility>
 
@@ -37,7 +37,7 @@ void HostsSupervisor::read_channel(std::size_t index) {
   }
 }
 
-// Also at the end, when it changes nothing any more.
+// Also reports trouble at the end, when it no longer matters.
 void HostsSupervisor::lose_for_trouble(HostLink& host) {
   const std::string why =
       std::string("what it sends ") + host.channel.trouble() + "; see to the network between both hosts";
@@ -111,7 +111,7 @@ void HostsSupervisor::send_order(HostLink& host, const Message& message) {
   order.host = host.name;
   order.here = host.ranks;
   order.threads_per_rank = std::ranges::max(host.threads);
-  // A connection that anybody on the way can read does not carry it; such a proxy knows it.
+  // A connection that can be read on the way does not carry the secret; such a proxy already knows it.
   if (!host.is_called()) order.welcome.secret.clear();
   for (const HostLink& other : hosts_) {
     order.welcome.host_of.insert(order.welcome.host_of.end(), other.ranks.count, other.place);
@@ -182,7 +182,7 @@ void HostsSupervisor::ask_for_clock(HostLink& host) {
   host.channel.send(MessageKind::clock);
 }
 
-// Some more at once: the first answers come late, while the ranks start.
+// Asks several times at the start, because the first answers are late while the ranks start.
 void HostsSupervisor::take_clock(HostLink& host, std::uint64_t other_ns) {
   constexpr unsigned questions_at_once = 16;
   if (host.clock_asked_ns == 0) return;
@@ -191,7 +191,7 @@ void HostsSupervisor::take_clock(HostLink& host, std::uint64_t other_ns) {
   if (host.clock_questions < questions_at_once) ask_for_clock(host);
 }
 
-// The hosts have their ranks in order, so their texts make the whole one after the other.
+// The hosts are in the order of their ranks, so the concatenation of their texts is the text of all ranks.
 void HostsSupervisor::gather(HostLink& host, std::string& body) {
   if (host.blobs != nullptr) return lose(host, "it exchanges out of turn");
   host.blobs = std::make_shared<const std::string>(std::move(body));
@@ -205,14 +205,15 @@ void HostsSupervisor::gather(HostLink& host, std::string& body) {
   }
 }
 
-// Another launcher sends its signals to all of its processes, this one among them. To the user it is one.
+// Another launcher sends its signals to all its processes, including this one. To the user they are one
+// signal.
 void HostsSupervisor::take_copy_of_signal(int number) {
   constexpr std::uint64_t copies_come_within_ns = 5'000'000'000;
   const std::uint64_t now_ns = os::monotonic_ns();
   if (now_ns - signalled_ns_ > copies_come_within_ns) handle_signal({number, false});
 }
 
-// A rank that dies is noticed by those that it was connected to; their aborts may be heard of first.
+// Ranks that were connected to a dying rank notice its death; their aborts may arrive first.
 void HostsSupervisor::hold_back(HostLink& host, const Endings& endings) {
   host.alive -= static_cast<std::uint32_t>(endings.deaths.size());
   bool killed = false;
@@ -223,7 +224,7 @@ void HostsSupervisor::hold_back(HostLink& host, const Endings& endings) {
   held_back_.aborts.insert(held_back_.aborts.end(), endings.aborts.begin(), endings.aborts.end());
   held_back_.memory_ran_out = held_back_.memory_ran_out || endings.memory_ran_out;
   if (killed || control_.phase() != Phase::running) return weigh_held_back();
-  // Ranks that exit in order after another one has finished the job: its word comes by another channel.
+  // Ranks that exit in order after another rank has finished the job: its finish arrives by another channel.
   const auto exited_well = [](const Death& death) {
     return !death.ending.by_signal && death.ending.number == 0;
   };
@@ -257,7 +258,7 @@ void HostsSupervisor::take_output(HostLink& host, Message& message) {
   }
 }
 
-// The proxies may send on what the outputs have room for.
+// Acknowledges output, so that the proxies may send more, when the outputs have room.
 void HostsSupervisor::grant_output() {
   const auto grant = [&](LineSink& sink, std::int64_t HostLink::*bytes, MessageKind taken, MessageKind closed,
                          bool& told_closed) {
@@ -274,7 +275,7 @@ void HostsSupervisor::grant_output() {
         error_told_closed_);
 }
 
-// Lines that were begun and never ended go out behind all others.
+// Writes lines that were begun and never completed, after all other lines.
 void HostsSupervisor::write_begun_lines() {
   for (const HostLink& host : hosts_) {
     if (host.used()) return;

@@ -12,7 +12,7 @@ constexpr std::int64_t window_bytes = 64 * 1024;
 
 }  // namespace
 
-// To read from the terminal would stop a job in the background, launcher and all.
+// Reading from the terminal would stop a background job, including the launcher.
 bool InputFeed::in_background() {
   const pid_t foreground = ::tcgetpgrp(STDIN_FILENO);
   return foreground > 0 && foreground != ::getpgrp();
@@ -31,7 +31,7 @@ void InputFeed::read_more(Channel& channel) {
   const bool readable = std::exchange(readable_, false);
   if (ended_) return;
   set_watched(under_way_bytes_ < window_bytes && !in_background());
-  // Where the watcher has not said that there is something, a read could block.
+  // A read could block if the watcher has not reported input.
   while (watched_ && (readable || !watchable_)) {
     char bytes[16 * 1024];
     const ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);

@@ -1,5 +1,4 @@
-// Standard input of the launcher, on its way to the proxy of rank 0: no more of it than the rank reads, and
-// some.
+// Standard input of the launcher, on its way to the proxy of rank 0; read ahead by a bounded amount.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +13,12 @@ class InputFeed {
   // The file is watched under `subject`.
   InputFeed(Watcher& watcher, std::uint32_t subject) : watcher_(watcher), subject_(subject) {}
 
-  void readable() { readable_ = true; }  // the watcher says so
-  // Reads what is there and has room, and sends it. To be called in each turn of the loop: a file on disk is
-  // always readable, and a terminal only while this job is in its foreground.
+  void readable() { readable_ = true; }  // reported by the watcher
+  // Reads and sends available input, within the window. Call it in each iteration of the loop: a file on disk
+  // is always readable, and a terminal only while this job is in its foreground.
   void read_more(Channel& channel);
   void taken(std::int64_t bytes) { under_way_bytes_ -= bytes; }
-  void stop();  // nobody reads it any more
+  void stop();  // the rank has closed its input
 
  private:
   void set_watched(bool watched);

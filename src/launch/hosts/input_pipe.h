@@ -1,4 +1,4 @@
-// Standard input of rank 0 at its proxy: what the launcher read goes into a pipe, as fast as the rank reads.
+// Standard input of rank 0 at its proxy: writes the launcher's input into a pipe, as fast as the rank reads.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,9 @@ class InputPipe {
   int descriptor() const { return pipe_.number(); }
   bool open() const { return pipe_.number() >= 0; }
   void add(std::string_view bytes);
-  void end() { ended_ = true; }  // nothing follows what was added
-  // Writes what the rank takes now; closes the pipe at its end, and when nobody reads. Result: bytes written.
+  void end() { ended_ = true; }  // no more input follows
+  // Writes as much as the rank takes now; closes the pipe at the end of input, and if it has no reader.
+  // Result: bytes written.
   std::size_t write_more();
   bool waits() const { return open() && !bytes_.empty(); }  // for the rank to read
 

@@ -1,4 +1,4 @@
-// What launcher and proxies say to each other, over the standard input and output of the proxy.
+// The messages between launcher and proxies, over the standard input and output of a proxy.
 #pragma once
 
 #include <cstdint>
@@ -7,36 +7,37 @@
 namespace musubi::launch {
 
 enum class MessageKind : std::uint32_t {
-  // Before the ranks run. Launcher: order, start. Proxy: hello, facts, started; refused instead of any.
+  // Before the ranks run. Launcher: order, start. Proxy: hello, facts, started, or refused instead of any of
+  // these.
   hello = 1,  // body: Greeting
   order,      // body: JobOrder
   facts,      // body: Facts of the host
   start,
   started,
   refused,  // body: the reason
-  // Proxy, of its ranks.
+  // Proxy, about its ranks.
   joined,        // number: rank
   finished,      // number: rank << 32 | status
   ended,         // body: Endings
   crashed,       // body: lines
   output,        // body: whole lines of stdout
-  output_begun,  // a line that nobody will end
+  output_begun,  // a line that will not be completed
   error,         // the same of stderr
   error_begun,
-  events,       // number: rank; body: a parcel of events (event_parcels.h), when the rank has ended
+  events,       // number: rank; body: a parcel of events (event_parcels.h), after the rank has ended
   told_to_end,  // number: the signal that another launcher has sent to the proxy
-  goodbye,      // all ranks have ended, and all that they printed has been sent
-  // Both: in one direction the blobs of the proxy's ranks, in the other those of all.
+  goodbye,      // all ranks have ended, and all their output has been sent
+  // Both: from the proxy the blobs of its ranks, from the launcher those of all ranks.
   gathered,
-  clock,  // launcher: a question; proxy: its answer, number: nanoseconds of its host's clock
-  alive,  // number: milliseconds until the next word is to be expected at the latest; 0: for ever
+  clock,  // launcher: a question; proxy: the answer, number: time of its host in ns
+  alive,  // number: milliseconds until the next message at the latest; 0: unlimited
   // Launcher.
-  output_taken,  // number: bytes of output, which may be followed by as many
+  output_taken,  // number: acknowledged bytes of output
   error_taken,
-  output_closed,  // nobody reads the output any more
+  output_closed,  // the output has no reader
   error_closed,
   signal_all,        // number: the signal
-  signal_rank_zero,  // to the proxy that has it
+  signal_rank_zero,  // to the proxy of rank 0
   no_prompt,         // the job is ending
   welcome_others,    // rank 0 has joined
   // Standard input of rank 0.
@@ -44,7 +45,7 @@ enum class MessageKind : std::uint32_t {
   input_end,     // launcher
   input_taken,   // proxy; number: bytes
   input_closed,  // proxy: rank 0 reads no more
-  // What threads wait for.
+  // Waits of threads.
   look,      // launcher
   seen,      // proxy; body: states of its ranks
   report,    // launcher; body: states of all ranks

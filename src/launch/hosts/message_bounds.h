@@ -1,4 +1,4 @@
-// How long the body of a message may be, by its kind: what says more is damaged.
+// The largest body of each kind of message: a longer one is damaged.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ constexpr std::uint64_t body_bytes_max(MessageKind kind) {
     case MessageKind::gathered:
     case MessageKind::events:
       return 5 * GiB;
-    // Arguments and environment; lines (line_buffer.h); what is known of each rank.
+    // Arguments and environment; lines (line_buffer.h); data of each rank.
     case MessageKind::order:
     case MessageKind::facts:
     case MessageKind::refused:

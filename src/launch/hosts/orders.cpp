@@ -17,7 +17,7 @@ std::string bytes_of(const Json& json) {
   return bytes;
 }
 
-// `read` takes apart what came; any mismatch of forms is thrown by the library, and ends here.
+// `read` decodes the received bytes; on any mismatch the library throws, which ends here.
 template <class T, class Read>
 Result<T> decode(std::string_view bytes, Read read) {
   try {

@@ -1,5 +1,5 @@
-// The messages with structure, as bytes and back (CBOR). Whatever is wrong with the bytes is an error, and no
-// more: both sides are of one version, and the channel is the user's own.
+// Encodes and decodes structured messages (CBOR). Any fault of the bytes is an error, without further
+// defence: both sides have the same version, and the channel is the user's own.
 #pragma once
 
 #include <chrono>
@@ -16,27 +16,27 @@
 
 namespace musubi::launch {
 
-// Which Musubi a proxy is of. Launcher and proxies must be equal.
+// The Musubi of a proxy. Launcher and proxies must be equal.
 struct Greeting {
   std::string version;
   std::string build;  // of the command's file
   bool operator==(const Greeting&) const = default;
 };
 
-// What a host has of something that must be equal on all.
+// A property of a host that must be the same on all hosts.
 struct Fact {
   std::string subject;  // "the program /home/ada/heat"
   std::string value;    // "build id 12ab..."
   std::string remedy;
 };
 
-// What a proxy is to do.
+// The task of a proxy.
 struct JobOrder {
-  std::string host;                      // as the user calls it
-  std::string folder;                    // to work in
-  std::string program;                   // a whole path
-  std::vector<std::string> arguments;    // with the program's name as the first
-  std::vector<std::string> environment;  // the ranks', in whole
+  std::string host;                      // as named by the user
+  std::string folder;                    // working directory
+  std::string program;                   // an absolute path
+  std::vector<std::string> arguments;    // the first is the program's name
+  std::vector<std::string> environment;  // of the ranks, complete
   std::uint64_t stack_bytes = 0;         // RLIMIT_STACK
   std::uint32_t file_mask = 0;           // umask
   std::uint64_t ignored_signals = 0;     // bit n-1 for signal n
@@ -45,11 +45,11 @@ struct JobOrder {
   bootstrap::local::Welcome welcome;
   std::string bind;  // the setting
   std::uint32_t threads_per_rank = 1;
-  std::uint64_t events_per_thread = 0;  // that are kept for a trace; 0: there is none
+  std::uint64_t events_per_thread = 0;  // kept for a trace; 0: no trace
   bool label_output = false;
   bool plain = false;
   bool started_by_other = false;  // by a launcher that signals all of its processes (proxy.h)
-  bool examine = false;           // no job: the facts are what `musubi doctor` says of this host
+  bool examine = false;           // no job: the facts are for `musubi doctor`
   std::chrono::nanoseconds host_timeout{0};
   std::chrono::nanoseconds start_timeout{0};
 };

@@ -22,7 +22,7 @@ namespace {
 constexpr int status_of_failure = 125;
 constexpr std::uint64_t patience_at_start_ns = 60'000'000'000;
 
-// From these, which leave the numbers that ranks inherit; a stray line of this process goes to stderr.
+// Moves the channel away from the numbers that ranks inherit; stray output of this process goes to stderr.
 Channel channel_of(int from, int to, ChannelSeal seal = {}) {
   os::FileDescriptor in(::fcntl(from, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   os::FileDescriptor out(::fcntl(to, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
@@ -37,7 +37,7 @@ ChannelSeal seal_of(const StartedByOther& other) {
   return {keys.to_launcher, keys.to_proxy};
 }
 
-// Begins to serve; the loop does the rest.
+// Starts the ranks; ProxyLoop serves them.
 class Proxy {
  public:
   explicit Proxy(const ProxyServices& services)
@@ -72,7 +72,7 @@ class Proxy {
   }
 
  private:
-  // Blocks. Nothing: the launcher is gone or says something else, or this process is to end.
+  // Blocks. Nothing if the launcher is gone or sends another message, or if this process is told to end.
   std::optional<Message> await(MessageKind kind) {
     while (true) {
       Message message;
@@ -128,7 +128,7 @@ class Proxy {
     plan.events_per_thread = order_.events_per_thread;
     plan.label_output = order_.label_output;
     plan.plain = order_.plain;
-    // Names are found in files that may be large: the launcher is told to wait.
+    // Symbols are read from files that may be large, so announce a longer silence to the launcher.
     plan.find_places = [this](pid_t process) {
       channel_.send(MessageKind::alive, order_.start_timeout / std::chrono::milliseconds(1));
       channel_.flush();
@@ -139,7 +139,7 @@ class Proxy {
 
   int serve() {
     const LaunchPlan job = plan();
-    // The read end becomes stdin of this process, which rank 0 inherits.
+    // The read end becomes this process's stdin, which rank 0 inherits.
     int ends[2] = {-1, -1};
     if (::pipe2(ends, O_CLOEXEC) != 0) return refuse(Error{"cannot make a pipe: " + cause_of(errno)});
     InputPipe input{os::FileDescriptor(ends[1])};
@@ -168,7 +168,7 @@ class Proxy {
   InheritedState inherited_ = prepare_to_start(signals_);
   Watcher watcher_;
   Channel channel_;
-  std::string secret_;  // empty: it comes with the order, and so does the carrier
+  std::string secret_;  // empty: secret and carrier are in the order
   bootstrap::Carrier carrier_;
   JobOrder order_;
 };

@@ -33,7 +33,7 @@ ProxyLoop::ProxyLoop(const LaunchPlan& plan, const JobOrder& order, Channel& cha
       heartbeat_(order.host_timeout, os::monotonic_ns()) {}
 
 int ProxyLoop::run() {
-  read_channel();  // it may have come together with the order to start
+  read_channel();  // it may have arrived together with the order to start
   while (lost_.empty() && (guard_.any_alive() || !guard_.relay().closed())) {
     auto deadline = earlier(heartbeat_.due_ns(), channel_.silent_at_ns());
     deadline = earlier(deadline, earlier(guard_.relay().quiet_deadline_ns(), stop_at_ns_));
@@ -51,7 +51,7 @@ int ProxyLoop::run() {
       lost_ = "the launcher has been silent for too long";
     }
   }
-  read_channel();  // what was said last
+  read_channel();  // the last messages
   if (!lost_.empty()) return kill_ranks();
   send_events();
   channel_.send(MessageKind::goodbye);
@@ -59,7 +59,7 @@ int ProxyLoop::run() {
   return 0;
 }
 
-// One parcel at a time: together they may be large. The launcher takes what comes as a sign of life.
+// One parcel at a time, because together they may be large. Each is a sign of life to the launcher.
 void ProxyLoop::send_events() {
   const std::vector<trace::EventLog> logs = events_.logs();
   for (std::uint32_t index = 0; index < order_.here.count && !logs.empty(); ++index) {
@@ -73,7 +73,7 @@ void ProxyLoop::send_events() {
 }
 
 int ProxyLoop::kill_ranks() {
-  // Another launcher names the process that it has lost itself; each rank's proxy need not.
+  // The other launcher itself reports a process that it has lost; the proxy of each rank need not.
   if (!order_.started_by_other || lost_ != launcher_is_gone) {
     std::fprintf(stderr, "musubi: the ranks on %s are killed: %s\n", order_.host.c_str(), lost_.c_str());
   }
@@ -178,11 +178,11 @@ void ProxyLoop::obey(const Message& message) {
     case MessageKind::error_closed:
       return obey_output(message);
     default:
-      return;  // a sign of life
+      return;  // only a sign of life
   }
 }
 
-// A program that handles the terminal's key has a moment for what it does before it stops.
+// A program that handles the terminal's stop key gets a moment to act before it is stopped.
 void ProxyLoop::obey_signal(int number) {
   constexpr std::uint64_t moment_ns = 200'000'000;
   guard_.signal_all(number);
@@ -220,7 +220,7 @@ void ProxyLoop::report(const Message& message) {
   channel_.send(MessageKind::reported, 0, lines);
 }
 
-// The pipe is watched while the rank has to read before more fits.
+// Watches the pipe while it is full.
 void ProxyLoop::feed_input() {
   const int pipe = input_.descriptor();
   if (pipe < 0) return;

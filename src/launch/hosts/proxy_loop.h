@@ -1,4 +1,4 @@
-// A proxy while its ranks run: what it hears of them goes to the launcher, what the launcher orders is done.
+// A proxy while its ranks run: reports their events to the launcher, and carries out the launcher's orders.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,13 @@ class ProxyLoop final : private RankGuard::Listener {
     input
   };
 
-  // Channel and signals are watched already.
+  // Channel and signals are already watched.
   ProxyLoop(const LaunchPlan& plan, const JobOrder& order, Channel& channel, Watcher& watcher,
             UserSignals& signals, std::vector<RankProcess> ranks, const WaitBoards& boards,
             const EventMemory& events, InputPipe input);
 
-  // Until no rank is left here. Result: 0, or 125 when the ranks were killed because nobody leads them.
+  // Blocks until no rank is left here. Result: 0, or 125 if the ranks were killed because the launcher was
+  // lost.
   int run();
 
  private:
@@ -68,7 +69,7 @@ class ProxyLoop final : private RankGuard::Listener {
   RankGuard guard_;
   Heartbeat heartbeat_;
   std::optional<std::uint64_t> stop_at_ns_;
-  std::string lost_;  // why nobody leads the ranks any more; empty: somebody does
+  std::string lost_;  // why the launcher was lost; empty: it was not
 };
 
 }  // namespace musubi::launch

@@ -12,7 +12,7 @@ struct Cause {
   std::vector<std::string> others;
 };
 
-// Of the proxies of one host each may say the same.
+// Several proxies of one host may report the same cause.
 std::vector<Cause> causes_of(const std::vector<RefusingHost>& refusing) {
   std::vector<Cause> causes;
   for (const RefusingHost& each : refusing) {

@@ -1,4 +1,4 @@
-// Why a job over several hosts does not start, in as few lines as say it.
+// The reasons why a job over several hosts does not start, in as few lines as possible.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace musubi::launch {
 
-// Of one host.
+// The reason of one host.
 struct Refusal {
-  std::string cause;   // behind the host's name: " cannot be reached: ..."; empty: it can be used
+  std::string cause;   // follows the host's name: " cannot be reached: ..."; empty: it can be used
   std::string remedy;  // may be empty
 };
 
@@ -20,8 +20,8 @@ struct RefusingHost {
 // "host h2 cannot be reached: ...; try ...". Empty without a cause.
 std::string text_of(const RefusingHost& refusing);
 
-// A line for each cause, which names all hosts that have it; then one for each host that differs, with its
-// first difference. `differences` are lines as of compare_facts.h, those of a host together.
+// A line for each cause, with the names of all its hosts; then one for each host that differs, with its first
+// difference. `differences` are lines as in compare_facts.h, grouped by host.
 std::vector<std::string> refusal_lines(const std::vector<RefusingHost>& refusing,
                                        const std::vector<std::string>& differences);
 

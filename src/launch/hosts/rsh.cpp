@@ -107,7 +107,7 @@ Result<RshProcess> start_rsh(const std::string& rsh, const std::string& host, co
 }
 
 void signal_rsh(const RshProcess& process, int number) {
-  // Before it has a group of its own, it is alone.
+  // Before the child has its own group, only the child itself exists.
   if (::kill(-process.process_id, number) != 0) ::kill(process.process_id, number);
 }
 

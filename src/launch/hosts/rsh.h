@@ -1,4 +1,4 @@
-// Starts the proxy of a host: by a command such as ssh, which gets the host and one command line.
+// Starts the proxy of a host by a command such as ssh, which gets the host and one command line.
 #pragma once
 
 #include <sys/types.h>
@@ -11,14 +11,14 @@
 
 namespace musubi::launch {
 
-// One word for a shell, whatever `text` holds.
+// `text` as one word for a shell.
 std::string quoted_for_shell(const std::string& text);
 
-// What the shell of the other host gets to do.
+// The command line for the other host's shell.
 std::string proxy_command(const std::string& musubi_path);
 
-// The rsh command as a line for this host's shell; "$@" stands for the host and the command line. An ssh gets
-// options without which it would ask questions of a terminal.
+// The rsh command as a line for this host's shell; "$@" is the host and the command line. Adds options to ssh
+// that keep it from asking questions on a terminal.
 std::string rsh_line(const std::string& rsh);
 
 struct RshProcess {
@@ -28,13 +28,12 @@ struct RshProcess {
   os::FileDescriptor errors;  // stderr, non-blocking
 };
 
-// Starts the proxy on `host`. It, and what it starts here, leave the launcher's terminal and process group,
-// and die with the launcher. An empty `rsh`: the proxy is started on this host. Errors: out of processes or
-// files.
+// Starts the proxy on `host`. The local processes leave the launcher's terminal and process group, and die
+// with the launcher. Empty `rsh`: starts the proxy on this host. Errors: out of processes or files.
 Result<RshProcess> start_rsh(const std::string& rsh, const std::string& host, const std::string& musubi_path,
                              const InheritedState& inherited);
 
-// Sends the signal to the process and all that it has started and that kept its process group.
+// Sends the signal to the process and to its descendants in its process group.
 void signal_rsh(const RshProcess& process, int number);
 
 }  // namespace musubi::launch

@@ -1,8 +1,7 @@
-// What all threads of a job over several hosts do: asked of the proxies, put together, told to the user.
+// The waits of all threads of a job on several hosts: asked of the proxies, merged, reported to the user.
 //
-// Two rounds: a look (the states of all ranks), and, where there is something to report, the lines about
-// them, which each proxy writes about its own ranks with the states of all at hand: it has the names of
-// places.
+// Two rounds: a snapshot (the states of all ranks), and, if there is something to report, the lines about
+// them. Each proxy writes those of its own ranks, whose symbols it has, from the states of all ranks.
 #pragma once
 
 #include <chrono>
@@ -22,16 +21,16 @@ class Survey {
       : hosts_(hosts), watch_(patience), answers_(hosts.size()) {}
 
   std::optional<std::uint64_t> due_ns() const;
-  // A look, when one is due.
+  // Starts a snapshot if one is due.
   void look_if_due(std::uint64_t now_ns);
-  // The user asks.
+  // The user asks for a report.
   void ask();
 
-  // A proxy's answer. Errors: not understood.
+  // Takes a proxy's answer. Errors: malformed.
   Result<void> take(std::size_t host, const Message& message, std::uint64_t now_ns);
-  // A host may have been lost, or be done: nobody waits for its answer.
+  // Continues without hosts that are lost or done since.
   void go_on(std::uint64_t now_ns);
-  // What is to be told to the user; then empty.
+  // The report for the user, once; then empty.
   std::string take_report();
 
  private:

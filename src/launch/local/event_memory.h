@@ -1,6 +1,5 @@
-// The memory in which the ranks of a job record their events for a trace: made by the launcher, mapped by
-// each rank for its own part (bootstrap/local/inherited_memory.h). It outlives the ranks, and needs no file
-// on disk.
+// The memory in which the ranks of a job record events for a trace: created by the launcher; each rank maps
+// its own part (bootstrap/local/inherited_memory.h). It outlives the ranks, and needs no file on disk.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,7 @@ class EventMemory {
   // Errors: no memory file.
   static Result<EventMemory> make(std::uint32_t ranks, std::size_t events_per_thread);
 
-  int file() const { return file_.number(); }  // -1 when there is no trace
+  int file() const { return file_.number(); }  // -1: no trace
   // By rank.
   std::vector<trace::EventLog> logs() const;
 

@@ -1,5 +1,5 @@
-// Starts the ranks of a job on this host and watches over them until the last has ended. See verdict.h for
-// the rules of ending, user_signals.h for signals, output_relay.h for what the ranks print.
+// Starts the ranks of a job on this host and supervises them until the last one has ended. verdict.h has the
+// rules of ending, user_signals.h those of signals, output_relay.h those of output.
 #pragma once
 
 #include "base/result.h"
@@ -9,10 +9,9 @@ namespace musubi::launch {
 
 class LocalLauncher {
  public:
-  // Runs the job, all of its ranks here, to its end; blocks until no process of it is left and its output is
-  // written. Result: the exit status of the job. Errors: a rank could not be started; then none is left.
-  // REQUIRES: the calling thread is the only one of the process. The ranks die with this thread, whatever
-  // ends it.
+  // Runs a job with all its ranks on this host; blocks until it has no process left and its output is
+  // written. Result: the exit status of the job. Errors: a rank could not be started; none is left then.
+  // REQUIRES: the process has one thread. The ranks die with it, however it ends.
   static Result<int> run(LaunchPlan plan);
 };
 

@@ -82,7 +82,7 @@ bool RankGuard::handle(const Watcher::Event& event) {
   return false;
 }
 
-// Several ranks may have ended, and said why, before anybody looked.
+// Several ranks may have ended, and reported why, before this check.
 void RankGuard::settle() {
   if (!deaths_pending_ && aborts_.empty()) return;
   deaths_pending_ = false;
@@ -94,7 +94,7 @@ void RankGuard::settle() {
       endings.deaths.push_back({ranks_[index], one.process.process_id, *ending});
     }
   }
-  // Whatever led to these deaths was sent before them.
+  // The causes of these deaths were sent before them.
   for (std::uint32_t index = 0; index < members_.size(); ++index) read_frames(ranks_[index]);
   const bool killed = std::ranges::any_of(endings.deaths, [](const Death& death) {
     return death.ending.by_signal && death.ending.number == SIGKILL;
@@ -104,7 +104,7 @@ void RankGuard::settle() {
   listener_.ended(endings);
   for (const Death& death : endings.deaths) {
     Member& one = member(death.rank);
-    // It did not live to send the frames.
+    // It did not live to send its frames.
     if (!one.crash_cause.empty()) listener_.crashed(std::exchange(one.crash_cause, {}));
     one.alive = false;
     one.process.process.close();
@@ -131,8 +131,8 @@ void RankGuard::read_frames(Rank rank) {
   }
 }
 
-// A rank that dies is seen by its pidfd at once. One that lives and has more to say has closed the socket,
-// and those to other ranks, which would name this one as lost.
+// The pidfd reports a rank that dies at once. One that lives and has more to send has closed the socket, and
+// those to other ranks, which would report this one as lost.
 void RankGuard::link_ended(Rank rank) {
   Member& one = member(rank);
   one.process.link.close();
@@ -171,7 +171,7 @@ void RankGuard::take_frame(Rank rank, Frame& frame) {
   }
 }
 
-// The rank waits for this, so that its libraries can still be seen.
+// The rank waits for crash_told, so that its libraries are still mapped here.
 void RankGuard::tell_crash(Rank rank, const std::string& frames) {
   Member& one = member(rank);
   std::vector<std::uintptr_t> addresses(frames.size() / sizeof(std::uintptr_t));
@@ -211,8 +211,8 @@ void RankGuard::send_reply(Rank rank) {
   watcher_.watch(link.descriptor(), static_cast<std::uint32_t>(Subject::frames), rank.value, events);
 }
 
-// Dead ranks keep their process id until they are reaped, and those that are reaped are not alive: no id is
-// reused here.
+// Dead ranks keep their process id until they are reaped, and reaped ones are not alive: no id is reused
+// here.
 void RankGuard::signal_all(int number) {
   for (const Member& one : members_) {
     if (one.alive) ::kill(one.process.process_id, number);

@@ -1,5 +1,5 @@
-// Watches the ranks that run on this host: hears of their frames, output and deaths, and hands on what
-// somebody else has to decide. Part of the launcher's loop, or of a proxy's: one thread.
+// Supervises the ranks of this host: receives their frames, output and deaths, and passes on those that
+// another object must decide about. Part of the loop of the launcher or of a proxy: one thread.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,20 @@ namespace musubi::launch {
 
 class RankGuard final : private PipeWatcher {
  public:
-  // What the guard hears.
+  // Receives the guard's events.
   class Listener {
    public:
     virtual void joined(Rank rank) = 0;
     virtual void finished(Rank rank, int status) = 0;
-    // The blobs of all ranks here (gathered.h): the exchange's result goes to reply().
+    // The blobs of all ranks of this host (gathered.h); pass the result of the exchange to reply().
     virtual void gathered(std::shared_ptr<const std::string> blobs) = 0;
-    virtual void crashed(std::string lines) = 0;  // of a rank that dies: the cause, and where
+    virtual void crashed(std::string lines) = 0;  // of a dying rank: cause and backtrace
     virtual void ended(const Endings& endings) = 0;
 
    protected:
     ~Listener() = default;
   };
-  // The subjects of its files; the owner of the watcher has others.
+  // The subjects of the guard's files; the owner of the watcher has further ones.
   enum class Subject : std::uint32_t { output, error, frames, process, first_of_others };
 
   RankGuard(const LaunchPlan& plan, Watcher& watcher, std::vector<RankProcess> ranks, LineSink& output,
@@ -41,21 +41,21 @@ class RankGuard final : private PipeWatcher {
 
   // False: the event is not of the guard's files.
   bool handle(const Watcher::Event& event);
-  // To be called behind all events of one wait: weighs together what they told.
+  // Call it after all events of one wait: weighs them together.
   void settle();
 
   OutputRelay& relay() { return relay_; }
-  // Rank 0 has joined: the others become the program, where they have waited for that.
+  // Rank 0 has joined: all other ranks execute the program, if they have waited for that.
   void welcome_others();
-  // The blobs of all ranks of the job, to each rank here.
+  // Sends the blobs of all ranks of the job to each rank here.
   void reply(const std::shared_ptr<const std::string>& blobs);
   void signal_all(int number);
   void signal(Rank rank, int number);
-  // Stops the ranks that run on after SIGTSTP, which the kernel keeps from processes without a terminal.
-  // Those that ignore the signal run on.
+  // Stops the ranks that run on after SIGTSTP, which the kernel does not deliver without a terminal. Ranks
+  // that ignore the signal run on.
   void stop_others();
   bool any_alive() const;
-  // By rank of the job; 0 where it has ended or is not here.
+  // By rank of the job; 0 for a rank that has ended or is not here.
   std::vector<pid_t> living_processes() const;
 
  private:
@@ -63,7 +63,7 @@ class RankGuard final : private PipeWatcher {
     RankProcess process;
     bool alive = true;
     bool has_more_to_say = false;  // has joined, and neither finished nor aborted
-    std::string crash_cause;       // told, but not yet passed on
+    std::string crash_cause;       // received, but not passed on yet
   };
 
   void watch(int descriptor, Rank rank, Stream stream) override;
@@ -85,7 +85,7 @@ class RankGuard final : private PipeWatcher {
   GatherRound gather_;
   OutputRelay relay_;
   const std::uint64_t memory_kills_before_;  // of the machine, before the job
-  std::vector<Abort> aborts_;                // read, but not yet weighed against deaths
+  std::vector<Abort> aborts_;                // read, but not weighed against deaths yet
   bool deaths_pending_ = false;
 };
 

@@ -37,7 +37,7 @@ bool RankLink::send_more() {
     const std::string_view piece = text.substr(reply_sent_, frame_body_bytes_max);
     const int failure = send_frame(socket_.number(), FrameKind::gathered, 0, text.size(), piece, true);
     if (failure == EAGAIN || failure == EWOULDBLOCK) return true;
-    if (failure != 0) break;  // dead, or about to be
+    if (failure != 0) break;  // the rank is dead, or about to be
     reply_sent_ += piece.size();
   } while (reply_sent_ < text.size());
   reply_ = nullptr;

@@ -1,5 +1,5 @@
-// The launcher's end of a rank's socket: frames come in, and the reply to an all-gather goes out piece by
-// piece, as fast as the rank takes it. Never blocks.
+// The launcher's end of a rank's socket: receives frames, and sends the reply to an all-gather in pieces, as
+// fast as the rank takes them. Never blocks.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,15 @@ class RankLink {
 
   // REQUIRES: open().
   bootstrap::local::Received receive(bootstrap::local::Frame& frame);
-  // The first frame, which the rank reads when it joins.
+  // Sends the first frame, which the rank reads when it joins.
   void welcome(const bootstrap::local::Welcome& welcome);
-  // A frame without a body. Lost when the rank takes nothing, because it is dead or about to be.
+  // Sends a frame without a body. It is lost if the rank takes nothing, because it is dead or about to be.
   void send(bootstrap::local::FrameKind kind);
 
-  // Begins to send the blobs of all ranks; send_more() does the rest.
+  // Starts to send the blobs of all ranks; send_more() does the rest.
   void reply(std::shared_ptr<const std::string> blobs);
-  // Sends what the rank takes now. Result: whether something is left, and the socket is to be watched for
-  // being writable.
+  // Sends as much as the rank takes now. Result: whether something is left, so that the socket must be
+  // watched for writability.
   bool send_more();
 
  private:

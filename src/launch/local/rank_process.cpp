@@ -28,7 +28,7 @@ namespace {
 
 enum class Step : int { death_signal, addresses, files, execute };
 
-// What the child writes into the failure pipe when it cannot become the program.
+// Written by the child to the failure pipe if it cannot execute the program.
 struct Failure {
   Step step;
   int error;
@@ -52,7 +52,7 @@ Result<Pipe> make_pipe() {
   return Pipe{os::FileDescriptor(ends[0]), os::FileDescriptor(ends[1])};
 }
 
-// The declaration in glibc 2.36 lacks its extern "C".
+// glibc 2.36 declares it without extern "C".
 int open_pidfd(pid_t process_id) {
   return static_cast<int>(::syscall(SYS_pidfd_open, process_id, 0));
 }
@@ -75,7 +75,7 @@ Error explain(const LaunchPlan& plan, Failure failure) {
   return Error{cause};
 }
 
-// Runs in the child. The launcher has one thread when it forks, so anything may be called.
+// Runs in the child. The launcher has one thread when it forks, so any function may be called.
 class Child {
  public:
   Child(const LaunchPlan& plan, Rank rank, InheritedFiles files, const InheritedState& inherited,
@@ -90,7 +90,7 @@ class Child {
 
  private:
   Failure prepare(int socket, int output, int error, int failure_pipe) {
-    // The kernel kills the rank with its launcher, however that ends. Had it ended already, nobody would.
+    // The kernel kills the rank when its launcher ends. If the launcher has ended already, it would not.
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != launcher_)
       return {Step::death_signal, errno};
     if (!plan_.plain) {
@@ -98,12 +98,12 @@ class Child {
       stack_limit_ = ask_for_usual_layout(fixed);
       if (!fixed) return {Step::addresses, EPERM};
     }
-    // Others bind their threads themselves, which the program does not see.
+    // Other programs join the job and are bound then, hidden from the program.
     if (plan_.plain && !plan_.processors.empty()) os::bind_process(plan_.processors[plan_.here.index(rank_)]);
     if (!arrange_files(socket, output, error)) return {Step::files, errno};
     ::setrlimit(RLIMIT_NOFILE, &inherited_.open_files);
     ignore_only(inherited_.ignored);
-    // The terminal's quit key asks for a report of the launcher. A program may handle the signal as well.
+    // The terminal's quit key requests a report of the launcher. A program may still handle the signal.
     if (!plan_.plain) ::signal(SIGQUIT, SIG_IGN);
     ::sigprocmask(SIG_SETMASK, &inherited_.signal_mask, nullptr);
     await_welcome(socket, failure_pipe);
@@ -111,7 +111,8 @@ class Child {
     return {Step::execute, errno};
   }
 
-  // Until rank 0 has joined, which has become the program then. The launcher waits no longer.
+  // Waits until rank 0 has joined, which shows that it executes the program. Closing the pipe lets the
+  // launcher go on.
   static void await_welcome(int socket, int failure_pipe) {
     pollfd welcome{socket, POLLIN, 0};
     if (::poll(&welcome, 1, 0) != 0) return;

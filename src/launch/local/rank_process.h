@@ -25,34 +25,34 @@ struct RankProcess {
   os::FileDescriptor error;
 };
 
-// Changed by the launcher for itself; every rank gets it back as it was.
+// State that the launcher changes for itself and every rank restores.
 struct InheritedState {
   sigset_t signal_mask;
-  os::SignalBits ignored;  // those signals, and no others
+  os::SignalBits ignored;  // exactly those signals
   rlimit open_files;
 };
 
-// Files of the launcher that a rank inherits, and whose numbers are the same in all ranks: of the socket, a
-// file that holds the number; of boards and event logs, the files themselves.
+// Files of the launcher that a rank inherits under the same numbers in all ranks: a file that reserves the
+// number of the socket, and the files of boards and event logs.
 struct InheritedFiles {
   int socket_slot;
   int board;
-  int events;  // -1: there is no trace
+  int events;  // -1: no trace
 };
 
-// Whether the ranks join before main, by what is preloaded. Then all but rank 0 wait until that has joined: a
-// program in front may have lost the preload, and what it starts would run at each rank.
+// Whether the ranks join before main, by a preloaded library. Then all ranks wait until rank 0 has joined: a
+// program in front may have lost the preload, and its child program would run on each rank.
 bool joins_by_preload(const LaunchPlan& plan);
 
-// What the plan has for this rank.
+// The plan's welcome for this rank.
 bootstrap::local::Welcome welcome_of(const LaunchPlan& plan, Rank rank);
 
-// Starts rank `rank` of the plan and returns when it runs the program, or waits for its welcome. Errors: out
-// of processes or files, the program cannot be executed, the kernel refuses what a rank needs.
+// Starts rank `rank` of the plan; blocks until it executes the program or waits for its welcome. Errors: out
+// of processes or files, the program cannot be executed, the kernel refuses a required setting.
 Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles files,
                                const InheritedState& inherited);
 
-// Once, when the pidfd is readable: how it ended; empty when it still runs.
+// Once, when the pidfd is readable. Result: how the rank ended; empty while it runs.
 std::optional<Ending> reap(const RankProcess& process);
 
 }  // namespace musubi::launch

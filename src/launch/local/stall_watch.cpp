@@ -8,14 +8,14 @@ namespace {
 
 using trace::Wait;
 
-// `now` and `before` of one thread, some time apart.
+// The state of one thread at two times.
 bool stands(const ThreadState& now, const ThreadState& before) {
   if (now.thread_id != before.thread_id || now.wait != before.wait || now.moves != before.moves ||
       now.object != before.object || now.address != before.address) {
     return false;
   }
   if (now.stopped) return before.stopped;
-  // Without a look, and without the processor, it is still about to look.
+  // A thread that has neither polled nor run between them is still about to poll.
   if (trace::is_spin(now.wait)) {
     return now.looks != before.looks || now.processor_ticks == before.processor_ticks;
   }

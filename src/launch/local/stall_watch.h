@@ -1,11 +1,12 @@
-// Notices that nothing moves in a job any more.
+// Detects that a job makes no progress:
 //
-// Nothing moves when
-// - every thread of every rank waits in the runtime, looks for something that does not come, or sleeps in a
+// - every thread of every rank waits in the runtime, polls for something that does not happen, or sleeps in a
 //   system call;
-// - no wait has ended meanwhile;
+// - no wait has ended since the last check;
 // - at least one thread waits for another thread of the job.
-// A rank that computes moves, even if all others wait for it. So does a job that waits for input alone.
+//
+// A rank that computes makes progress, even if all other ranks wait for it. So does a job that waits only for
+// input.
 #pragma once
 
 #include <chrono>
@@ -21,14 +22,14 @@ namespace musubi::launch {
 
 class StallWatch {
  public:
-  // `patience`: 0: looks never.
+  // `patience` 0: never checks.
   explicit StallWatch(std::chrono::nanoseconds patience);
 
-  // When a look is due.
+  // When the next check is due.
   std::optional<std::uint64_t> due_ns() const { return due_ns_; }
   bool due(std::uint64_t now_ns) const { return due_ns_ && now_ns >= *due_ns_; }
-  // A look at the job's ranks as they are `now`. Result: whether to report: nothing has moved for as long as
-  // the patience lasts, and no report has said so since something moved last.
+  // Checks the job's ranks in their state `now`. Result: whether to report that there was no progress for the
+  // patience; once until there is progress again.
   bool look(std::uint64_t now_ns, std::vector<RankState> now);
   // The first line of that report.
   std::string heading() const;
@@ -36,7 +37,7 @@ class StallWatch {
  private:
   const std::uint64_t patience_ns_;
   std::optional<std::uint64_t> due_ns_;
-  std::uint64_t since_ns_ = 0;  // nothing has moved
+  std::uint64_t since_ns_ = 0;  // start of the time without progress
   bool reported_ = false;
   std::vector<RankState> before_;
 };

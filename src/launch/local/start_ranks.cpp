@@ -30,7 +30,7 @@ InheritedState prepare_to_start(const UserSignals& signals) {
 
 Result<std::vector<RankProcess>> start_ranks(const LaunchPlan& plan, const InheritedState& inherited,
                                              int board, int events) {
-  // Holds a number that no rank's inherited file has.
+  // Reserves a number that no other inherited file of a rank has.
   const os::FileDescriptor socket_slot(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   std::vector<RankProcess> ranks;
   for (std::uint32_t index = 0; index < plan.here.count; ++index) {

@@ -10,12 +10,12 @@
 
 namespace musubi::launch {
 
-// What ranks, and other children of the launcher, get back as it was. Raises this process's limit of open
-// files, of which each rank takes four.
+// The state that ranks and other children of the launcher restore. Raises this process's limit of open files,
+// of which each rank takes four.
 InheritedState prepare_to_start(const UserSignals& signals);
 
-// The ranks `plan.here`; they run the program when this returns. `board` and `events` (or -1): the files of
-// the boards and logs of all ranks. Errors: as of start_rank; then none is left.
+// Starts the ranks `plan.here`; they execute the program when this returns. `board`, `events` (or -1): the
+// files with the boards and logs of all ranks. Errors: those of start_rank; no rank is left then.
 Result<std::vector<RankProcess>> start_ranks(const LaunchPlan& plan, const InheritedState& inherited,
                                              int board, int events);
 

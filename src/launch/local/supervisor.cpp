@@ -27,7 +27,7 @@ int Supervisor::run() {
   while (control_.phase() != Phase::over || !guard_.relay().closed() || !outputs_.idle() ||
          !control_.knows_of(outputs_.failure())) {
     wait_and_handle();
-    // The output's threads may be blocked for good in a write; the process must end all the same.
+    // A thread of the output may be blocked in a write forever; the process must end nevertheless.
     if (control_.phase() == Phase::over && control_.abandoned()) std::_Exit(control_.exit_status());
   }
   return control_.exit_status();

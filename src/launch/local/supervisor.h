@@ -1,4 +1,4 @@
-// The launcher's loop, of a job on one host: one thread that hears of everything by epoll.
+// The launcher's loop for a job on one host: one thread that receives all events by epoll.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class Supervisor final : private RankGuard::Listener, private JobControl::Comman
   Supervisor(const LaunchPlan& plan, UserSignals& signals, std::vector<RankProcess> ranks,
              const WaitBoards& boards);
 
-  // Until all ranks have ended and their output is written. Result: the job's exit status.
+  // Blocks until all ranks have ended and their output is written. Result: the job's exit status.
   int run();
 
  private:

@@ -1,5 +1,5 @@
-// The memory in which the ranks say what their threads wait for: made by the launcher, mapped by each rank
-// for its own part (bootstrap/local/inherited_memory.h).
+// The memory in which ranks record the waits of their threads: created by the launcher; each rank maps its
+// own part (bootstrap/local/inherited_memory.h).
 #pragma once
 
 #include <cstddef>

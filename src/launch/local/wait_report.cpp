@@ -18,7 +18,7 @@ std::string hexadecimal(std::uint64_t value) {
   return text;
 }
 
-// What the file of a process is: a path, "pipe:[...]", "socket:[...]".
+// The target of a file descriptor of a process: a path, "pipe:[...]", "socket:[...]".
 std::string file_name(pid_t process, unsigned long file) {
   char name[256];
   const std::string link = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(file);
@@ -26,7 +26,7 @@ std::string file_name(pid_t process, unsigned long file) {
   return length > 0 ? std::string(name, static_cast<std::size_t>(length)) : "file " + std::to_string(file);
 }
 
-// What a system call of a sleeping thread waits for.
+// Describes the system call in which a thread sleeps.
 std::string kernel_wait(pid_t process, const std::string& call) {
   long number = -1;
   unsigned long first = 0;
@@ -77,7 +77,7 @@ class Report {
   Report(const std::vector<RankState>& ranks, const FindPlaces& find_places)
       : ranks_(ranks), find_places_(find_places) {}
 
-  // `host`: where the ranks `shown` run; empty: everywhere is here.
+  // `host`: where the ranks `shown` run; empty: all ranks run on this host.
   std::string write(RankRange shown, const std::string& host) {
     const std::string place = host.empty() ? "" : " on " + host;
     for (const RankState& rank : ranks_) {
@@ -189,7 +189,7 @@ class Report {
     return holders.empty() ? ", whose holder is not known" : holders;
   }
 
-  // The teams' members that do not wait for the same thing.
+  // The members of the team that do not wait for the same event.
   std::string missing(const ThreadState& thread, Wait wait) {
     std::set<std::uint32_t> absent;
     for (std::uint32_t number = 0; number < thread.team_size; ++number) absent.insert(number);

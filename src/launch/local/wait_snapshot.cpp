@@ -12,7 +12,8 @@ void ask_kernel(pid_t process, ThreadState& thread) {
       "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread.thread_id) + "/";
   std::string line;
   std::getline(std::ifstream(folder + "stat"), line);
-  // Behind the name, which may hold anything: state, and 11 fields on the ticks in user and kernel mode.
+  // After the name, which may contain anything: state, then after 10 more fields the ticks in user and kernel
+  // mode.
   const std::size_t name_end = line.rfind(')');
   char state = 0;
   unsigned long user = 0, kernel = 0;

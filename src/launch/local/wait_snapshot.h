@@ -1,4 +1,4 @@
-// What the threads of a job do at one moment, as far as they and the kernel say.
+// The state of a job's threads at one moment, as they and the kernel report it.
 #pragma once
 
 #include <sys/types.h>
@@ -22,10 +22,10 @@ struct ThreadState {
   std::uint32_t team_number = 0, team_size = 0;
   std::vector<std::uint32_t> held;  // ids of locks
   bool stopped = false;             // by a signal, or a debugger
-  // As the kernel says; a thread that waits in the runtime may sleep there, or look.
+  // Reported by the kernel; a thread that waits in the runtime may sleep in the kernel, or poll.
   bool sleeps = false;
   std::uint64_t processor_ticks = 0;
-  std::string kernel_call;  // as /proc/<process>/task/<thread>/syscall has it
+  std::string kernel_call;  // the content of /proc/<process>/task/<thread>/syscall
 };
 
 struct RankState {
@@ -35,8 +35,8 @@ struct RankState {
   std::vector<ThreadState> threads;
 };
 
-// `processes`: of the ranks, 0 for those that have ended. `after_each`: called behind each thread. Where
-// threads outnumber the cores many times the kernel takes up to a second to tell of one.
+// `processes` by rank, 0 for one that has ended. Calls `after_each` after each thread, because the kernel may
+// take up to a second for one if threads greatly outnumber the cores.
 std::vector<RankState> take_snapshot(
     const WaitBoards& boards, const std::vector<pid_t>& processes,
     const std::function<void()>& after_each = [] {});

@@ -24,7 +24,8 @@
 namespace musubi::launch {
 namespace {
 
-// What MPI sets for itself is not for ranks. It goes on to see its own variables where it has looked.
+// Restores the environment, because ranks must not get variables that MPI sets. MPI still sees those that it
+// has read.
 class EnvironmentKept {
  public:
   EnvironmentKept() {
@@ -44,7 +45,7 @@ class EnvironmentKept {
   std::vector<std::string> entries_;
 };
 
-// What MPI opens, and the launcher's socket, are not for ranks either.
+// Closes files that MPI opens, and the launcher's socket, on exec, because ranks must not get them.
 class FilesKept {
  public:
   FilesKept() : before_(open_files()) {
@@ -70,7 +71,7 @@ class FilesKept {
   std::set<int> before_;
 };
 
-// Threads that begin meanwhile take none: this process gets its signals by a descriptor.
+// Threads started in this scope handle no signals: this process receives its signals by a descriptor.
 class SignalsBlocked {
  public:
   SignalsBlocked() : before_(os::set_signal_mask(SIG_SETMASK, ~os::SignalBits{0})) {}
@@ -81,7 +82,7 @@ class SignalsBlocked {
   const os::SignalBits before_;
 };
 
-// An MPI that does not know the launcher's language takes each process for a job of its own.
+// An MPI that does not know the launcher's protocol takes each process for a job of its own.
 Result<void> check_size(const musubi_mpi_calls& calls, std::uint32_t ranks) {
   const auto by = started_by();
   const std::string name = fabric::mpi::library_name(calls);
@@ -94,9 +95,9 @@ Result<void> check_size(const musubi_mpi_calls& calls, std::uint32_t ranks) {
   return {};
 }
 
-// MPICH 4.0 over UCX may hang in MPI_Finalize: one process waits for another's answer, which waits for it at
-// a barrier of the launcher and makes no progress. Where the launcher speaks PMI-1 it is told directly that
-// this process ends. Result: whether it was.
+// MPICH 4.0 over UCX may hang in MPI_Finalize: one process waits for the answer of another process, which
+// waits for it at a barrier of the launcher and makes no progress. A launcher that uses PMI-1 is told
+// directly that this process ends. Result: whether it was.
 bool tell_launcher() {
   const char* const variable = ::getenv("PMI_FD");
   if (variable == nullptr) return false;
@@ -134,7 +135,7 @@ Result<std::unique_ptr<MpiJob>> MpiJob::join(const std::string& adapter) {
   auto depot = fabric::mpi::Depot::create(job->values_->ranks());
   if (!depot) return depot.error();
   job->depot_ = std::move(depot).value();
-  // A rank and its carrier.
+  // Each rank has a carrier.
   const bool spins = 2 * static_cast<std::uint32_t>(place.ranks_here) <= os::allowed_cores();
   job->carrier_ = std::make_unique<fabric::mpi::Carrier>(job->calls_, job->depot_, spins);
   return job;

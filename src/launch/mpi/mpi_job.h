@@ -1,6 +1,6 @@
-// A job whose processes an MPI has started, and whose ranks talk by that MPI. This process is part of the MPI
-// job in the place of its rank, which is a child of it: the ranks meet by MPI, and a thread carries the
-// messages of this one.
+// A job whose processes an MPI has started, and whose ranks communicate by that MPI. This process is a member
+// of the MPI job, and its rank is its child: the ranks meet by MPI, and a thread carries the messages of this
+// rank.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,19 @@ namespace musubi::launch {
 class MpiJob {
  public:
   // Joins by the adapter in this file. At most once per process, before it has a second thread. Signal
-  // actions, the mask and the environment stay as they are. Errors: the adapter cannot be loaded, its MPI
-  // cannot begin, or is not that of the launcher.
+  // actions, the mask and the environment are unchanged. Errors: the adapter cannot be loaded, or its MPI
+  // cannot start or is not the launcher's.
   static Result<std::unique_ptr<MpiJob>> join(const std::string& adapter);
   MpiJob(const MpiJob&) = delete;
 
-  // By which the ranks meet. Its leave() does not leave the job.
+  // The exchange by which the ranks meet. Its leave() does not leave the job.
   KeyValues& values() noexcept { return *values_; }
 
-  // Carries for the rank that will come, from now on. Result: the file of the depot, for it.
+  // Starts to carry for the rank that will be started. Result: the file of the depot, for that rank.
   int carry();
 
-  // Collective, the last call. Blocks for some seconds at most. Result: whether MPI has been finished; else
-  // some of it still runs, and this process must end by _exit.
+  // Collective, the last call. Blocks for some seconds at most. Result: whether MPI has been finished;
+  // otherwise parts of it still run, and this process must end by _exit.
   bool leave();
 
  private:

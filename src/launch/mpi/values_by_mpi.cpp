@@ -11,7 +11,7 @@ Result<void> ValuesByMpi::put(std::string_view key, std::string_view value) {
   return {};
 }
 
-// Texts of all ranks have the length of the longest, with zeros behind.
+// The texts of all ranks are padded with zeros to the length of the longest.
 Result<void> ValuesByMpi::fence() {
   auto bytes = static_cast<int>(own_.size());
   std::vector<int> lengths(ranks_);

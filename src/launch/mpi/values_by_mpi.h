@@ -1,4 +1,4 @@
-// The exchange of KeyValues by MPI itself: no other protocol of the launcher's is needed.
+// Implements KeyValues by MPI itself, without another protocol of the launcher.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class ValuesByMpi final : public KeyValues {
 
   const musubi_mpi_calls& calls_;
   const std::uint32_t rank_, ranks_;
-  std::string own_;                                      // what was put since the last fence, as lines
+  std::string own_;                                      // values put since the last fence, as lines
   std::vector<std::map<std::string, std::string>> got_;  // by rank
 };
 

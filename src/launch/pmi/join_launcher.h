@@ -1,4 +1,4 @@
-// Finds out which launcher has started this process, and joins it in its language.
+// Finds out which launcher has started this process, and joins it by its protocol.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,19 @@
 
 namespace musubi::launch {
 
-// What the environment tells of a launcher that starts processes of one program.
+// The launcher that has started processes of one program, as described by the environment.
 struct StartedBy {
   const char* launcher;  // "srun", for messages
   std::uint32_t rank = 0;
   std::uint32_t ranks = 1;
 };
 
-// Nothing: no launcher has started this process, as far as the environment says. It is that of mpirun and
-// srun, of whatever kind.
+// Nothing if no launcher has started this process, according to the environment of mpirun and srun of all
+// kinds.
 std::optional<StartedBy> started_by();
 
-// PMIx before PMI-1: a launcher of the first may itself run below one of the second. At most once per
-// process. Errors: no launcher has started this process, one that offers neither, or one that cannot be
-// joined.
+// Tries PMIx before PMI-1, because a launcher with PMIx may itself run under one with PMI-1. At most once per
+// process. Errors: no launcher has started this process, it offers neither, or it cannot be joined.
 Result<std::unique_ptr<KeyValues>> join_launcher();
 
 }  // namespace musubi::launch

@@ -8,7 +8,7 @@
 namespace musubi::launch {
 namespace {
 
-// What libpmix.so.2 (PMIx 3 to 5) takes and gives. Its headers need not be there.
+// Types of libpmix.so.2 (PMIx 3 to 5), whose headers need not be installed.
 namespace pmix {
 
 constexpr std::uint16_t type_bool = 1, type_string = 3, type_uint32 = 14;
@@ -111,7 +111,7 @@ class Pmix final : public KeyValues {
  private:
   static std::string name_of(std::string_view key) { return "musubi." + std::string(key); }
 
-  // The library stays: it leaves handlers for the end of the process behind.
+  // Never unloads the library, because it registers handlers for the exit of the process.
   Result<void> load() {
     void* const library = ::dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {

@@ -1,5 +1,5 @@
-// PMIx by its library, which is loaded at run time: there is no protocol that could be spoken without it.
-// Open MPI's mpirun and `srun --mpi=pmix` serve it.
+// PMIx by its library, which is loaded at run time: its protocol cannot be used without it. Open MPI's mpirun
+// and `srun --mpi=pmix` offer it.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace musubi::launch {
 
-// Joins the server that the environment names. At most once per process; the library's thread runs until
+// Joins the server named by the environment. At most once per process; the library's thread runs until
 // leave(). Errors: no library, or it cannot join.
 Result<std::unique_ptr<KeyValues>> join_pmix();
 

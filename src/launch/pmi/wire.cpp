@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t line_bytes_max = 64 * 1024;
 
-// Of `cmd=get_result rc=0 msg=success value=12`. A value ends at a space or at the end.
+// A field of a line such as `cmd=get_result rc=0 msg=success value=12`. A value ends at a space or at the
+// end.
 std::optional<std::string> field(std::string_view line, std::string_view name) {
   for (std::size_t at = 0; at < line.size();) {
     const std::size_t end = std::min(line.find(' ', at), line.size());

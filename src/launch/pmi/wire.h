@@ -1,5 +1,5 @@
-// PMI-1 by its wire protocol: lines of text through a socket that the process has inherited (PMI_FD). Spoken
-// by Hydra (MPICH, Intel MPI, MVAPICH) and by Slurm (`srun --mpi=pmi2`, which answers in both versions).
+// PMI-1 by its wire protocol: lines of text through an inherited socket (PMI_FD). Used by Hydra (MPICH, Intel
+// MPI, MVAPICH) and by Slurm (`srun --mpi=pmi2`, which answers in both versions).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace musubi::launch {
 
 class PmiWire final : public KeyValues {
  public:
-  // `rank` and `ranks` as the launcher has told them in the environment. Errors: it speaks another version.
+  // `rank` and `ranks` as in the launcher's environment. Errors: it uses another version.
   static Result<std::unique_ptr<KeyValues>> join(os::FileDescriptor socket, std::uint32_t rank,
                                                  std::uint32_t ranks);
 
@@ -30,14 +30,14 @@ class PmiWire final : public KeyValues {
   PmiWire(os::FileDescriptor socket, std::uint32_t rank, std::uint32_t ranks)
       : socket_(std::move(socket)), rank_(rank), ranks_(ranks) {}
 
-  // Sends a command; the result is the line of the answer, which is to be `answer`.
+  // Sends a command. Result: the line of the answer, whose command must be `answer`.
   Result<std::string> ask(const std::string& command, std::string_view answer);
   Result<std::string> read_line();
 
   os::FileDescriptor socket_;
   std::uint32_t rank_, ranks_;
   std::string space_;     // the name of the job's values
-  std::string received_;  // behind the last line
+  std::string received_;  // bytes after the last line
 };
 
 }  // namespace musubi::launch

@@ -1,4 +1,4 @@
-// Affinity formats, in C and in Fortran (where strings come with their length and end in blanks).
+// Affinity formats, in C and in Fortran (with strings that have a length and end in blanks).
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -11,7 +11,7 @@ using namespace musubi::omp;
 
 namespace {
 
-// An empty format, or none, stands for affinity-format-var.
+// An empty format, or none, means affinity-format-var.
 std::string chosen(std::string_view format) {
   return format.empty() ? affinity_format() : std::string(format);
 }
@@ -25,7 +25,7 @@ std::string_view without_blanks(const char* format, std::size_t length) {
   return {format, length};
 }
 
-// Result: the length of the text without the final zero, as for all of these.
+// Result: the length of the text without the final zero, as for all of these functions.
 std::size_t store(std::string_view text, char* buffer, std::size_t bytes) {
   if (bytes > 0) {
     const std::size_t length = std::min(text.size(), bytes - 1);

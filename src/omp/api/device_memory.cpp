@@ -1,4 +1,4 @@
-// omp_target_alloc and its family: memory of the one device that there is, the host.
+// omp_target_alloc and its family: memory of the only device, the host.
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -17,7 +17,7 @@ bool is_host(int device) {
   return device == initial_device;
 }
 
-// A block of an array with several dimensions: its place and extent in elements, outermost dimension first.
+// A block of an array with several dimensions: its offset and extent in elements, outermost dimension first.
 struct Side {
   std::byte* memory;
   const std::size_t* offsets;
@@ -65,7 +65,7 @@ MUSUBI_EXPORT int omp_target_memcpy(void* to, const void* from, std::size_t byte
               bytes);
   return 0;
 }
-// Without memory it says how many dimensions it takes.
+// Without memory it returns the supported number of dimensions.
 MUSUBI_EXPORT int omp_target_memcpy_rect(void* to, const void* from, std::size_t element, int count,
                                          const std::size_t* volume, const std::size_t* to_offsets,
                                          const std::size_t* from_offsets, const std::size_t* to_dimensions,
@@ -77,7 +77,7 @@ MUSUBI_EXPORT int omp_target_memcpy_rect(void* to, const void* from, std::size_t
              {source, from_offsets, from_dimensions}, element, count, volume);
   return 0;
 }
-// An address of the host is its own.
+// Host addresses cannot be associated with other ones.
 MUSUBI_EXPORT int omp_target_associate_ptr(const void* /*host*/, const void* /*device_address*/,
                                            std::size_t /*bytes*/, std::size_t /*offset*/, int /*device*/) {
   return EINVAL;

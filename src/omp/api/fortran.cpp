@@ -7,7 +7,8 @@
 
 namespace {
 
-// An 8-byte argument that does not fit becomes the nearest int: what lies beyond every level is no level.
+// An 8-byte argument that does not fit becomes the nearest int: a level beyond every level does not exist
+// either way.
 int narrowed(long value) {
   return static_cast<int>(std::clamp<long>(value, INT_MIN, INT_MAX));
 }
@@ -34,7 +35,7 @@ extern "C" {
   MUSUBI_EXPORT void name##_8_(const long* value) { \
     name(narrowed(*value));                         \
   }
-// A logical is true when any bit is set.
+// A logical is true if any bit is set.
 #define MUSUBI_SET_LOGICAL(name)                    \
   MUSUBI_EXPORT void name##_(const int* value) {    \
     name(*value != 0);                              \

@@ -1,4 +1,4 @@
-// The program's locks, in C and in Fortran (where the argument is the lock, too).
+// The program's locks, in C and in Fortran (also by address of the lock).
 #include "omp/locks.h"
 
 #include "omp/entry.h"
@@ -7,7 +7,7 @@ using namespace musubi::omp;
 
 extern "C" {
 
-// A lock is known by its address: there is nothing to initialise or to destroy.
+// A lock is identified by its address: nothing to initialise or to destroy.
 #define MUSUBI_LOCK_FUNCTIONS(suffix)                         \
   MUSUBI_EXPORT void omp_init_lock##suffix(LockWord*) {       \
     MUSUBI_OMP_ENTRY();                                       \
@@ -30,7 +30,7 @@ extern "C" {
 MUSUBI_LOCK_FUNCTIONS()
 MUSUBI_LOCK_FUNCTIONS(_)
 
-// A nestable lock is the variable itself in C, and lies behind the variable in Fortran.
+// In C a nestable lock is the variable itself; in Fortran the variable holds its address.
 #define MUSUBI_NEST_LOCK_FUNCTIONS(suffix, Variable, body, destroy)  \
   MUSUBI_EXPORT void omp_init_nest_lock##suffix(Variable* lock) {    \
     MUSUBI_OMP_ENTRY();                                              \
@@ -55,7 +55,7 @@ MUSUBI_LOCK_FUNCTIONS(_)
 MUSUBI_NEST_LOCK_FUNCTIONS(, NestLockWord, , static_cast<void>)
 MUSUBI_NEST_LOCK_FUNCTIONS(_, NestLockHandle, lock_of, destroy_nest_lock)
 
-// Hints change nothing here.
+// Hints are ignored.
 MUSUBI_EXPORT void omp_init_lock_with_hint(LockWord*, int /*hint*/) {
   MUSUBI_OMP_ENTRY();
 }

@@ -1,4 +1,4 @@
-// Places, devices and leagues: a job has no places that a program could bind to, and no device but the host.
+// Places, devices and leagues: a job has no places to bind to, and no device but the host.
 #include "omp/api/queries.h"
 #include "omp/entry.h"
 
@@ -62,8 +62,8 @@ MUSUBI_EXPORT int omp_get_teams_thread_limit() {
   return static_cast<int>(current_task().icv.teams_thread_limit);
 }
 
-// Threads that wait hold no processor and their stacks go on being used: a pause finds nothing to give up,
-// but it is only allowed between regions.
+// Waiting threads hold no processor, and their stacks stay in use: a pause has nothing to release, but it is
+// only allowed between regions.
 MUSUBI_EXPORT int omp_pause_resource(int kind, int device) {
   constexpr int soft = 1, hard = 2;
   const bool known = kind == soft || kind == hard;

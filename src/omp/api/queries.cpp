@@ -1,4 +1,4 @@
-// What a program may ask about its team and change about its control variables.
+// Queries of a program about its team, and changes of its control variables.
 #include "omp/api/queries.h"
 
 #include <unistd.h>
@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned monotonic_flag = 0x80000000u;
 constexpr int levels_supported = 255;
 
-// The implicit task that stands at `level` around the calling thread, or null.
+// The implicit task at `level` around the calling thread, or null.
 const ImplicitTask* task_at(int level) {
   const ImplicitTask* task = &implicit_task();
   if (level < 0 || static_cast<std::uint32_t>(level) > task->level) return nullptr;
@@ -50,7 +50,7 @@ MUSUBI_EXPORT void omp_set_num_threads(int threads) {
   current_task().icv.threads = threads > 0 ? static_cast<std::uint32_t>(threads) : 1;
 }
 
-// What the job can run at once, so that a program which sizes its teams by it uses all of it.
+// The job's number of threads, so that a program which sizes its teams by it uses all of them.
 MUSUBI_EXPORT int omp_get_num_procs() {
   const Job* job = Job::current();
   return job != nullptr ? static_cast<int>(job->team.threads().all()) : 1;
@@ -85,7 +85,7 @@ MUSUBI_EXPORT void omp_set_schedule(unsigned kind, int chunk) {
   RunSchedule& schedule = current_task().icv.schedule;
   schedule.kind = static_cast<Schedule>(plain);
   schedule.monotonic = (kind & monotonic_flag) != 0;
-  if (schedule.kind == Schedule::automatic) return;  // its loops have no use for a chunk
+  if (schedule.kind == Schedule::automatic) return;  // its loops ignore the chunk
   const std::uint32_t smallest = schedule.kind == Schedule::static_chunks ? 0 : 1;
   schedule.chunk = chunk < 1 ? smallest : static_cast<std::uint32_t>(chunk);
 }

@@ -1,4 +1,4 @@
-// The omp_ functions that ask and set, in C; the Fortran forms call them.
+// The omp_ functions that query and set, in C; the Fortran forms call them.
 #pragma once
 
 #include <cstddef>

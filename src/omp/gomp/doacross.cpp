@@ -35,7 +35,8 @@ bool begin_coded(unsigned count, const Value* extents, long code, Value chunk, V
                  std::uintptr_t* reductions, void** memory) {
   ImplicitTask& task = implicit_task();
   if (reductions != nullptr) gomp::worksharing_reduction_begin(reductions);
-  // Behind the memory that a lastprivate or scan may ask for, libgomp keeps nothing that the program sees.
+  // Only the memory for a lastprivate or scan is visible to the program; libgomp's data after it are not
+  // needed.
   if (memory != nullptr) *memory = construct_memory(task, reinterpret_cast<std::uintptr_t>(*memory));
   const auto chosen = gomp::specify_coded({}, code, static_cast<std::uint64_t>(chunk), false);
   return begin(count, extents, chosen.schedule, static_cast<Value>(chosen.chunk), first, end);
@@ -49,7 +50,7 @@ void post(const Value* coordinates) {
   doacross_post(task, converted);
 }
 
-// The coordinates behind the first one are arguments of type Value.
+// The coordinates after the first one are arguments of type Value.
 template <class Value>
 void wait(Value first, va_list& others) {
   ImplicitTask& task = implicit_task();

@@ -1,4 +1,5 @@
-// Between the loop variables of the interface (long, or unsigned long long with a direction) and positions.
+// Conversion between the loop variables of the interface (long, or unsigned long long with a direction) and
+// positions.
 #pragma once
 
 #include "omp/iteration_space.h"
@@ -7,7 +8,7 @@
 
 namespace musubi::omp::gomp {
 
-// The values of the chunk that the thread holds now.
+// The values of the thread's current chunk.
 template <class Value>
 void store_chunk(const Loop& loop, Value* first, Value* end) {
   const IterationSpace& space = loop.specification.space;
@@ -43,8 +44,8 @@ inline LoopSpecification specify_runtime(const IterationSpace& space, bool order
   return specification;
 }
 
-// The schedule argument of GOMP_loop_start and friends (enum gomp_schedule_type of libgomp.h); bit 31 says
-// monotonic, which all our schedules are.
+// The schedule argument of GOMP_loop_start and related functions (enum gomp_schedule_type of libgomp.h); bit
+// 31 means monotonic, as all our schedules are.
 inline LoopSpecification specify_coded(const IterationSpace& space, long code, std::uint64_t chunk,
                                        bool ordered) {
   switch (code & 0x7fffffff) {

@@ -16,7 +16,7 @@ using Ull = unsigned long long;
 
 namespace {
 
-// GOMP_loop_start: with task reductions, memory of the construct, or no chunk wanted (the loop is divided
+// GOMP_loop_start: with task reductions, memory of the construct, or without a chunk (the loop is divided
 // inline).
 template <class Value>
 bool start_general(const LoopSpecification& specification, Value* first, Value* end,

@@ -125,7 +125,7 @@ MUSUBI_EXPORT void GOMP_parallel_sections_start(Function function, void* data, u
 }
 
 // The teams of a league run in turn, in the program's own thread; their regions have all threads of the job.
-// A league for which nothing says how many teams it has, has one.
+// A league without a given number of teams has one.
 MUSUBI_EXPORT void GOMP_teams_reg(Function function, void* data, unsigned teams, unsigned thread_limit,
                                   unsigned /*flags*/) {
   MUSUBI_OMP_ENTRY();
@@ -143,7 +143,7 @@ MUSUBI_EXPORT void GOMP_teams(unsigned /*teams*/, unsigned thread_limit) {
   enter_team(current_task().icv, 1, 0, thread_limit);
 }
 
-// In a target region, at the begin of each team: true as long as there is one.
+// In a target region, at the beginning of each team: true as long as there is a team to run.
 MUSUBI_EXPORT bool GOMP_teams4(unsigned low, unsigned /*high*/, unsigned thread_limit, bool first) {
   Icv& icv = current_task().icv;
   if (!first) return ++icv.league_number < icv.league;

@@ -27,9 +27,8 @@ struct Descriptor {
   }
 };
 
-// Gives each descriptor of the chain memory, or, for a thread that came later, the memory of `model`; then
-// hangs the chain of the enclosing groups behind it. The extent of the own chain is kept in word 5 of its
-// head.
+// Gives each descriptor of the chain memory or, for a thread that arrives later, the memory of `model`; then
+// appends the chain of the enclosing groups. Word 5 of the head keeps the length of the own chain.
 void register_chain(std::uintptr_t* head, std::uintptr_t* enclosing, const std::uintptr_t* model,
                     std::uint32_t threads) {
   Descriptor descriptor{head};
@@ -54,7 +53,7 @@ std::uintptr_t* chain_in(void* data) {
   return *static_cast<std::uintptr_t**>(data);
 }
 
-// The chain of the innermost group that has one, with those of the groups around it behind; or null.
+// The chain of the innermost group that has one, followed by those of the groups around it; or null.
 std::uintptr_t* reductions_around(const TaskGroup* group) {
   while (group != nullptr && group->reductions == nullptr) group = group->outer;
   if (group == nullptr) return nullptr;
@@ -62,7 +61,7 @@ std::uintptr_t* reductions_around(const TaskGroup* group) {
                                                 : static_cast<std::uintptr_t*>(group->reductions);
 }
 
-// The descriptor that knows `address` as a variable, with its offset; or the one whose memory holds it.
+// The descriptor that lists `address` as a variable, with its offset; or the one whose memory contains it.
 struct Found {
   Descriptor descriptor;
   std::uintptr_t offset;

@@ -12,7 +12,7 @@ using namespace musubi::omp;
 
 namespace {
 
-// Sections are a dynamic loop over their numbers, from 1; 0 says that there is none left.
+// Sections are a dynamic loop over their numbers, from 1; 0: none is left.
 unsigned next_section() {
   ImplicitTask& task = implicit_task();
   if (!loop_next(task)) return 0;
@@ -24,7 +24,7 @@ unsigned start_sections(unsigned count) {
   return next_section();
 }
 
-// The interface names a construct by one of these bits (gomp-constants.h); that of a region is 1.
+// The interface identifies a construct by one of these bits (gomp-constants.h); that of a region is 1.
 Cancellable cancellable_of(int bits) {
   constexpr int loop = 2, sections = 4, taskgroup = 8;
   if ((bits & (loop | sections)) != 0) return Cancellable::loop;
@@ -75,7 +75,8 @@ MUSUBI_EXPORT bool GOMP_single_start() {
   return single_begin(implicit_task());
 }
 
-// Null in the thread that executes the block; the others wait for what it hands to GOMP_single_copy_end.
+// Null in the thread that executes the block; the other threads wait for the pointer that it passes to
+// GOMP_single_copy_end.
 MUSUBI_EXPORT void* GOMP_single_copy_start() {
   MUSUBI_OMP_ENTRY();
   ImplicitTask& task = implicit_task();

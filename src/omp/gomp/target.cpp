@@ -1,5 +1,5 @@
-// Target regions and the data around them. A job has no device but the host: regions run in the thread that
-// meets them, as a new initial task, and every variable is present.
+// Target regions and their data. A job has no device but the host: a region runs in the thread that
+// encounters it, as a new initial task, and every variable is present.
 #include <alloca.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ void require_host(int device) {
               "the job has none; unset OMP_TARGET_OFFLOAD");
 }
 
-// The clauses that the compiler could not pass otherwise: words up to a null one.
+// Clauses that the compiler passes as words up to a null word.
 void apply_arguments(void** arguments, Icv& icv) {
   for (; arguments != nullptr && *arguments != nullptr; ++arguments) {
     const auto word = reinterpret_cast<std::uintptr_t>(*arguments);
@@ -55,13 +55,12 @@ void run_on_host(Function function, void* data, void** arguments) {
   function(data);
 }
 
-// Variables of firstprivate clauses: the region gets copies, one behind the other in memory with this
-// alignment.
+// Variables of firstprivate clauses: the region gets copies, contiguous in memory with this alignment.
 struct Copies {
   std::size_t bytes = 0;
   std::size_t alignment = 1;
 
-  // Where the next one lies.
+  // The offset of the next one.
   std::size_t place(std::size_t size, std::size_t its_alignment) {
     const std::size_t at = (bytes + its_alignment - 1) / its_alignment * its_alignment;
     bytes = at + size;
@@ -70,7 +69,7 @@ struct Copies {
   }
 };
 
-// An argument that the caller left out has no address, and the region sees that.
+// An argument that the caller omitted has no address, and the region sees that.
 bool is_copied(unsigned short kind, const void* address) {
   return (kind & map_kind_mask) == map_firstprivate && address != nullptr;
 }
@@ -145,7 +144,7 @@ MUSUBI_EXPORT void GOMP_target_enter_exit_data(int device, std::size_t /*count*/
   require_host(device);
 }
 
-// The images of a program for devices, which nothing here can run: its regions run on the host instead.
+// Images of a program for devices, which cannot run here: its regions run on the host instead.
 MUSUBI_EXPORT void GOMP_offload_register(const void* /*table*/, int /*target*/, const void* /*data*/) {}
 MUSUBI_EXPORT void GOMP_offload_register_ver(unsigned /*number*/, const void* /*table*/, int /*target*/,
                                              const void* /*data*/) {}

@@ -31,7 +31,7 @@ TaskRequest request_of(Function function, void* data, Copy copy, long bytes, lon
           (flags & flag_depend) != 0};
 }
 
-// The task's data begin with the bounds of its part; behind them, the descriptors of the reduction.
+// The task's data begin with the bounds of its part, followed by the descriptors of the reduction.
 void set_bounds(void* data, std::uint64_t first, std::uint64_t end) {
   const std::uint64_t bounds[2] = {first, end};
   std::memcpy(data, bounds, sizeof bounds);
@@ -53,7 +53,7 @@ void task_loop(const TaskRequest& task, const IterationSpace& space, unsigned fl
 
 extern "C" {
 
-// Dependences need no list: tasks of one parent run in the order in which they were made.
+// Dependences need no list: tasks of one parent run in the order of their creation.
 MUSUBI_EXPORT void GOMP_task(Function function, void* data, Copy copy, long bytes, long alignment,
                              bool deferred, unsigned flags, void** /*dependences*/, int /*priority*/,
                              void* /*detach*/) {

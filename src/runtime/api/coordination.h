@@ -1,4 +1,4 @@
-// How threads of the job wait for each other beyond barriers and locks.
+// Waits between threads of the job other than barriers and locks.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@
 
 namespace musubi::runtime {
 
-// What all ranks must say alike in a call that they make together. The numbers mean what the front end wants
-// them to mean.
+// The parameters of a collective call, which must be equal on all ranks. The front end defines the meaning of
+// the numbers.
 struct CallTerms {
   static constexpr std::uint32_t all_give = ~std::uint32_t{0};
 
   std::uint32_t call = 0;
   std::uint32_t detail = 0;
   std::uint32_t root = 0;
-  std::uint32_t giver = all_give;  // the only rank whose value counts
+  std::uint32_t giver = all_give;  // the only rank whose value counts; all_give: every rank's does
   std::uint64_t bytes = 0;         // of each value
   std::uint64_t part = 0;
 };
@@ -28,10 +28,10 @@ class Coordination {
   static constexpr std::size_t condition_count = 4096;
   static constexpr std::uint32_t waiters_max = 16384;  // threads of a rank that may wait for these at once
 
-  // Many readers or one writer, first come, first served (sync/reader_writer_locks.h). Not recursive. The
-  // thread that takes the lock for writing sees what all holders before wrote, a reader what writers wrote.
-  // A thread that waits sleeps. try_lock_shared and try_lock_exclusive: false when the lock is held so that
-  // the thread would wait, or others wait for it.
+  // Many readers or one writer, in order of arrival (sync/reader_writer_locks.h). Not recursive. A writer
+  // sees the writes of all earlier holders, a reader those of all earlier writers. A waiting thread sleeps.
+  // try_lock_shared and try_lock_exclusive: false if the thread would have to wait, or if other threads wait
+  // for the lock.
   virtual void lock_shared(RwLockId lock) = 0;
   virtual void lock_exclusive(RwLockId lock) = 0;
   virtual bool try_lock_shared(RwLockId lock) = 0;
@@ -39,36 +39,37 @@ class Coordination {
   virtual void unlock_shared(RwLockId lock) = 0;
   virtual void unlock_exclusive(RwLockId lock) = 0;
 
-  // Gives `lock`, which the calling thread holds, back, and sleeps until a thread signals or `timeout_ns`
-  // have passed; takes the lock again. Result: whether it was a signal. No signal is lost that a thread gives
-  // after it had the lock.
+  // Releases `lock`, which the calling thread holds, and sleeps until a thread signals or `timeout_ns` have
+  // passed; then takes the lock again. Result: whether a signal ended the wait. A signal of a thread that has
+  // held the lock after this call released it is never lost.
   static constexpr std::uint64_t forever = ~std::uint64_t{0};
   virtual bool wait(ConditionId condition, LockId lock, std::uint64_t timeout_ns) = 0;
-  // Wakes the thread that has waited longest, if any; every thread that waits.
+  // signal() wakes the longest-waiting thread, if any; broadcast() wakes all.
   virtual void signal(ConditionId condition) = 0;
   virtual void broadcast(ConditionId condition) = 0;
 
-  // Brings values of terms.bytes bytes together: of every rank, in order, or of terms.giver alone, into
-  // `all`. Collective, in about log2(ranks) messages of each rank; orders nothing in shared memory.
-  // gather_bytes_max: of one value, at least 64.
+  // Gathers values of terms.bytes bytes into `all`: those of every rank, in order, or only that of
+  // terms.giver. Collective, about log2(ranks) messages per rank; orders nothing in shared memory.
+  // gather_bytes_max: the maximum size of one value, at least 64.
   virtual std::size_t gather_bytes_max() const noexcept = 0;
   virtual void gather(const CallTerms& terms, const void* mine, std::span<std::byte> all) = 0;
-  // Around Synchronization::barrier() where that stands in the order of such calls: so that ranks that are
-  // not in the same call are found.
+  // Call them around Synchronization::barrier() if that barrier is one of the collective calls: ranks in
+  // different calls are detected.
   virtual void begin_barrier(const CallTerms& terms) noexcept = 0;
   virtual void end_barrier() noexcept = 0;
 
-  // Calls that do not fit together end the job, with this line.
+  // Writes the message with which mismatching calls end the job.
   class MismatchWriter {
    public:
-    // This rank's call and that of rank `other`. Writes at most `text.size()` characters, with a zero.
+    // `own`: this rank's call, `theirs`: that of rank `other`. Writes at most `text.size()` characters,
+    // null-terminated.
     virtual void write(std::span<char> text, Rank self, const CallTerms& own, Rank other,
                        const CallTerms& theirs) noexcept = 0;
 
    protected:
     ~MismatchWriter() = default;
   };
-  // Before the first call; outlives the job.
+  // Before the first call; `writer` outlives the job.
   virtual void set_mismatch_writer(MismatchWriter& writer) noexcept = 0;
 
  protected:

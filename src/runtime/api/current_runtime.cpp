@@ -3,7 +3,7 @@
 namespace musubi::runtime {
 namespace {
 
-// Signal handlers and interposed functions have no argument through which the runtime could reach them.
+// Signal handlers and interposed functions have no argument to carry the runtime.
 constinit Runtime* runtime_of_process = nullptr;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Memory of every rank that all reach by one-sided operations, apart from shared memory: what the models of
-// explicit global memory stand on (gheap.h). Nothing closes it; nothing but these operations orders it.
+// Memory of every rank that all ranks access by one-sided operations, separate from shared memory: the base
+// of the models of explicit global memory (gheap.h). It is always open; only these operations order it.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@ namespace musubi::runtime {
 
 class GlobalMemory {
  public:
-  // The next number behind those of coherence/regions.h.
+  // The next number after those of coherence/regions.h.
   static constexpr fabric::RegionId region{4};
 
   virtual fabric::Fabric& fabric() noexcept = 0;
-  // This rank's region, of bytes() bytes, zero until written.
+  // This rank's region, bytes() long, zero until written.
   virtual std::byte* own() noexcept = 0;
-  // `rank`'s region as an address of this process; null: out of the processor's reach.
+  // `rank`'s region as an address in this process; null: the processor cannot reach it.
   virtual std::byte* direct(Rank rank) noexcept = 0;
   // The same at every rank.
   virtual std::size_t bytes() const noexcept = 0;
 
-  // A part of every rank's region for one use, page-aligned, for good. Every rank calls it with the same
-  // bytes in the same order. Result: where it begins, or bytes() if no so large part is left. Any thread.
+  // Reserves a part of every rank's region, page-aligned, for the rest of the job. Every rank calls it with
+  // the same sizes in the same order. Result: the offset, or bytes() if too little is left. Any thread.
   virtual std::uint64_t take(std::size_t part_bytes) noexcept = 0;
 
  protected:

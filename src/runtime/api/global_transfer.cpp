@@ -19,7 +19,7 @@ bool is_word(std::uintptr_t global, std::size_t bytes) {
   return bytes == sizeof(std::uint64_t) && global % sizeof(std::uint64_t) == 0;
 }
 
-// Others write there meanwhile: each word of the global side is copied as a whole.
+// Other ranks may write at the same time: each word of the global side is copied as a whole.
 void copy_out(std::byte* global, void* local, std::size_t bytes) {
   if (!is_word(reinterpret_cast<std::uintptr_t>(global), bytes)) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -52,7 +52,7 @@ bool GlobalTransfer::is_private(const void* local, std::size_t bytes) const {
   return !runtime_.memory().is_shared(begin) && !runtime_.memory().is_shared(begin + bytes - 1);
 }
 
-// By the fabric, between memory that nobody closes.
+// Whether the fabric can copy: the local side is private memory, which is always open.
 bool GlobalTransfer::goes_by_itself(Rank rank, const void* local, std::size_t bytes) const {
   return bytes != 0 && memory_.direct(rank) == nullptr && is_private(local, bytes);
 }

@@ -1,6 +1,6 @@
-// Copies between global memory of any rank and any memory of this process, shared memory included. What the
-// processor reaches is copied by the calling thread, which may fault; the rest goes by the fabric, through a
-// private buffer where the local side is shared memory.
+// Copies between global memory of any rank and any memory of this process, including shared memory. The
+// calling thread copies memory that the processor reaches, and may fault; the fabric copies the rest, through
+// a private buffer if the local side is shared memory.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,17 @@ namespace musubi::runtime {
 
 class GlobalTransfer {
  public:
-  // Outlives this.
+  // `runtime` outlives this object.
   explicit GlobalTransfer(Runtime& runtime) : runtime_(runtime), memory_(runtime.global_memory()) {}
 
-  // [offset, offset + bytes) of `rank`'s region. REQUIRES: inside of it. 8 aligned bytes move at once.
-  // Blocks.
+  // [offset, offset + bytes) of `rank`'s region. REQUIRES: within the region. 8 aligned bytes are copied
+  // atomically. Blocks.
   void get(Rank rank, std::uint64_t offset, void* local, std::size_t bytes);
-  // Complete, and visible to all, when it returns.
+  // Complete, and visible to all ranks, when it returns.
   void put(Rank rank, std::uint64_t offset, const void* local, std::size_t bytes);
 
-  // The same as a task, which touches `local` until it has ended. None: all is done already, as in reach of
-  // the processor, and where the local side is shared memory.
+  // The same as a task, which uses `local` until it has ended. None: the copy is done already, because the
+  // processor reaches the region or the local side is shared memory.
   std::optional<Task<>> begin_get(Rank rank, std::uint64_t offset, void* local, std::size_t bytes);
   std::optional<Task<>> begin_put(Rank rank, std::uint64_t offset, const void* local, std::size_t bytes);
 

@@ -1,8 +1,7 @@
-// A lock in one word, for threads that all see it, of any process. It does not go from thread to thread in
-// order of arrival: a thread that runs takes a free lock at once, while those that waited are still waking
-// up. Handing it to a sleeper each time would cost a switch of threads for each critical section. But nobody
-// waits for ever: a thread that has woken up in vain so often has the lock promised, to one of those that
-// wait.
+// A lock in one word, for threads of any process that map it. It is not granted in order of arrival: a
+// running thread takes a free lock at once, while waiting threads are still waking up. Handing it to a
+// sleeper each time would cost a context switch per critical section. No thread starves: once a thread has
+// woken up in vain passed_max times, the lock is promised to one of the waiting threads.
 #pragma once
 
 #include <algorithm>
@@ -13,18 +12,18 @@ namespace musubi::runtime {
 
 class LockWord {
  public:
-  // Times that a thread wakes up in vain.
+  // Failed wake-ups of a thread before the lock is promised.
   static constexpr int passed_max = 8;
 
-  // `word`: 0 at first.
+  // `word` is initially 0.
   explicit LockWord(std::atomic<std::uint32_t>& word) noexcept : word_(word) {}
 
-  // Waits for nobody. Fails also while the lock is on its way to one that waits.
+  // Does not wait. Fails also while the lock is being handed to a waiting thread.
   bool try_take() noexcept {
     std::uint32_t expected = free;
     return word_.compare_exchange_strong(expected, held, std::memory_order_acquire);
   }
-  // `wait`(value): returns when the word is another one, or for no reason.
+  // `wait`(value): returns when the word differs, or spuriously.
   template <class Wait>
   void take(Wait wait) {
     if (try_take()) return;
@@ -34,7 +33,7 @@ class LockWord {
       wait(left);
     }
   }
-  // `wake`(): all that wait for the word. Any thread: a lock belongs to a task, not to a thread.
+  // `wake`(): wakes all waiting threads. Any thread: a lock belongs to a task, not to a thread.
   template <class Wake>
   void give_back(Wake wake) {
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
@@ -45,11 +44,11 @@ class LockWord {
   }
 
  private:
-  // awaited, promised: held, and somebody waits; a promised lock goes to somebody who has waited, for whom it
-  // lies there handed over.
+  // awaited: held, and a thread waits. promised: the same, but the lock goes to a thread that has waited.
+  // handed_over: released to such a thread, not yet taken.
   static constexpr std::uint32_t free = 0, held = 1, awaited = 2, promised = 3, handed_over = 4;
 
-  // Result: `free` if the lock was taken, otherwise what the word is while it is not to be had.
+  // Result: `free` if the lock was taken, otherwise the value of the word.
   std::uint32_t take_or_mark(int passed) noexcept {
     const std::uint32_t mark = passed < passed_max ? awaited : promised;
     std::uint32_t seen = word_.load(std::memory_order_relaxed);

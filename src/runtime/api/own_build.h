@@ -1,12 +1,11 @@
-// What tells builds of Musubi apart.
+// Distinguishes builds of Musubi.
 #pragma once
 
 #include <string>
 
 namespace musubi::runtime {
 
-// The note that the linker left in the library (or program) that the runtime is a part of, as bytes; empty
-// without one.
+// The build id of the library or program that contains the runtime, as bytes; empty if the linker left none.
 std::string own_build();
 
 }  // namespace musubi::runtime

@@ -1,4 +1,4 @@
-// Locks where all ranks map one memory, or there is one rank: a word each, at rank 0. No release, no acquire.
+// Locks of a job with one memory or one rank: a word each, at rank 0. No release, no acquire.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace musubi::runtime {
 
 class ProcessorLocks {
  public:
-  // `words`: zeros, one for each lock, mapped by all ranks.
+  // `words`: zeroed, one for each lock, mapped by all ranks.
   ProcessorLocks(std::uint32_t* words, Threads& threads) noexcept : words_(words), threads_(threads) {}
 
   // Blocks politely. Any thread of any rank.

@@ -1,6 +1,6 @@
-// The runtime of one rank: reads settings, chooses drivers and protocol, owns everything. Front ends (omp,
-// c_api, image) see only this header and the interfaces that it names. All calls block politely; any thread
-// that has been attached may call them.
+// The runtime of one rank: reads settings, chooses drivers and protocol, owns all parts. Front ends (omp,
+// c_api, image) see only this header and the interfaces that it names. All calls block politely; any attached
+// thread may call them.
 #pragma once
 
 #include <cstdint>
@@ -29,21 +29,21 @@
 
 namespace musubi::runtime {
 
-// What of a program is shared besides heap and stacks.
+// The parts of a program that are shared in addition to heap and stacks.
 struct SharedFromStart {
   std::span<const SharedRange> globals = {};
   std::span<const PrivateBytes> private_bytes = {};
-  // Whether segments come later, unless settings say otherwise.
+  // Whether segments are added later, unless settings say otherwise.
   bool adds_segments = false;
-  // Why the ranks of one host may not map one memory; empty: they may.
+  // The reason why ranks of one host may not map one memory; empty: they may.
   std::string_view keeps_memories_apart = {};
 };
 
 class Runtime {
  public:
   // Joins the job and reserves the shared range; heap and stacks are usable at once, each rank in its own
-  // part. Collective. Threads: the calling thread is attached. What keeps one of several ranks from it ends
-  // the job, by one line; errors are those of a rank that is alone.
+  // part. Collective. Attaches the calling thread. In a job of several ranks a failure ends the job, with a
+  // message; errors are returned only to a single rank.
   static Result<std::unique_ptr<Runtime>> start(const config::Settings& settings,
                                                 std::unique_ptr<bootstrap::Bootstrap> bootstrap,
                                                 const SharedFromStart& shared);
@@ -57,7 +57,7 @@ class Runtime {
   const config::Settings& settings() const noexcept { return settings_; }
   trace::Counters& counters() const noexcept { return counters_; }
 
-  // Each costs one load: a call through one of them has no second virtual hop.
+  // Each costs one load: a call through an interface has no second virtual call.
   Memory& memory() const noexcept { return *interfaces_.memory; }
   Synchronization& synchronization() const noexcept { return *interfaces_.synchronization; }
   Coordination& coordination() const noexcept { return *interfaces_.coordination; }
@@ -83,7 +83,7 @@ class Runtime {
     Segments* segments = nullptr;
   };
 
-  // `settings` and `counters` belong to the derived class.
+  // The derived class owns `settings` and `counters`.
   Runtime(Rank self, bootstrap::Hosts hosts, const config::Settings& settings,
           trace::Counters& counters) noexcept
       : self_(self),
@@ -91,8 +91,7 @@ class Runtime {
         hosts_(std::move(hosts)),
         settings_(settings),
         counters_(counters) {}
-  // Before the first use of an interface. A test's stand-in leaves out the interfaces that its test does not
-  // use.
+  // Before the first use of an interface. A test double may omit the interfaces that its test does not use.
   void give(const Interfaces& interfaces) noexcept { interfaces_ = interfaces; }
 
  private:
@@ -104,7 +103,7 @@ class Runtime {
   Interfaces interfaces_;
 };
 
-// The runtime of this process for signal handlers and front ends; null before start. Set by the front end
+// The runtime of this process, for signal handlers and front ends; null before start. Set by the front end
 // that started it (c_api or image), which owns it.
 Runtime* current_runtime() noexcept;
 void set_current_runtime(Runtime* runtime) noexcept;

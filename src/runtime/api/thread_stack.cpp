@@ -12,7 +12,7 @@ struct AdoptedStack {
   const void* end = nullptr;
 };
 
-// Thread-local because entries from the program carry no handle of their thread.
+// Thread-local because calls from the program carry no handle of their thread.
 constinit thread_local AdoptedStack stack_of_thread;
 
 }  // namespace

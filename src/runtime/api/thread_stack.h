@@ -1,21 +1,21 @@
-// The shared stack that the calling thread runs on. Front ends, and the heap below them, say how deep it is
-// in use before they release.
+// The shared stack of the calling thread. Front ends, and the heap below them, report its used depth before a
+// release.
 #pragma once
 
 #include "runtime/api/threads.h"
 
 namespace musubi::runtime {
 
-// Makes a stack of the shared range known as the calling thread's. `end`, in [stack.low, stack.high]: no
-// other thread may know of what lies above. `threads` outlives the thread's last note_stack.
+// Registers a stack of the shared range as the calling thread's. `end`, in [stack.low, stack.high]: no other
+// thread knows an address above it. `threads` outlives the thread's last note_stack.
 void adopt_stack(Threads& threads, const ThreadStack& stack, const void* end);
 
-// In a child made by fork: the calling thread's stack needs no notes any more.
+// In a child made by fork: stops the reports for the calling thread's stack.
 void forget_stack() noexcept;
 
-// Tells the runtime how deep the stack of the calling thread is in use, before anything is released: called
-// on entry from the program with the address of the frame. Frames elsewhere (a handler on its own stack)
-// change nothing, as do threads without a shared stack. Signal-safe; never blocks.
+// Reports the used depth of the calling thread's stack before a release: called on entry from the program
+// with the address of the frame. No effect for frames elsewhere (a handler on its own stack) or threads
+// without a shared stack. Signal-safe; never blocks.
 void note_stack(const void* frame) noexcept;
 
 }  // namespace musubi::runtime

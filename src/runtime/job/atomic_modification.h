@@ -1,4 +1,4 @@
-// An atomic operation of the program as the protocol carries it out: a change of one block's live bytes.
+// An atomic operation of the program as the protocol applies it: a change of one block's current bytes.
 #pragma once
 
 #include "base/atomic_operation.h"
@@ -8,7 +8,7 @@ namespace musubi::runtime {
 
 class AtomicModification final : public coherence::Modification {
  public:
-  // The operand begins `first` bytes into the block. `operation` outlives this.
+  // The operand is `first` bytes into the block. `operation` outlives this object.
   AtomicModification(const AtomicOperation& its_operation, std::size_t first) {
     operation = &its_operation;
     offset = first;

@@ -61,7 +61,7 @@ Answer CallService::run_here(ProcedureId id, std::span<const std::byte> request,
   return procedure->run(fabric_.self(), request, reply);
 }
 
-// On whatever thread polls, perhaps inside a fault: nothing here waits or calls malloc.
+// Runs on any thread that polls, perhaps inside a fault: it must not wait or call malloc.
 const char* CallService::on_message(Rank from, std::span<const std::byte> body) noexcept {
   constexpr const char* damaged = "its remote call is damaged";
   Header header;
@@ -104,11 +104,11 @@ void CallService::keep_up() {
   const std::uint32_t missing = waiting_calls_ > free_threads_ ? waiting_calls_ - free_threads_ : 0;
   free_threads_ += missing;
   lock_.unlock();
-  // The service thread takes no signals of the program; what it starts takes none either.
+  // The service thread blocks the program's signals; threads that it starts inherit that.
   for (std::uint32_t i = 0; i < missing; ++i) threads_.emplace_back([this] { work(); });
 }
 
-// Null at the end.
+// Null at the end of the job.
 CallService::Call* CallService::take() noexcept {
   while (!stopping_.load()) {
     const std::uint32_t arrived = arrivals_.load();

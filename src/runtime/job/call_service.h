@@ -21,13 +21,13 @@ namespace musubi::runtime {
 
 class CallService final : public fabric::Listener {
  public:
-  // `begin_thread` is what a thread of this service does first.
+  // A thread of this service first calls `begin_thread`.
   CallService(fabric::Fabric& fabric, trace::Counters& counters, std::function<void()> begin_thread);
-  // Waits for the procedures that run. REQUIRES: nobody polls the fabric any more.
+  // Waits for running procedures. REQUIRES: no thread polls the fabric any more.
   ~CallService();
 
   void serve(ProcedureId id, Procedure& procedure) noexcept;
-  // A request on its way: the thread that waits for the answer makes it, in memory of its own.
+  // A request in progress, in the memory of the thread that waits for the reply.
   struct Question : OpenQuestion {
     Question() = default;
     explicit Question(std::span<std::byte> room) : reply(room) {}
@@ -36,14 +36,14 @@ class CallService final : public fabric::Listener {
     Answer answer;
     Event answered;
   };
-  // As RemoteCalls::call, for another rank. `question` lives until the task has ended.
+  // As RemoteCalls::call, for another rank. `question` must live until the task has ended.
   Task<> ask(Rank callee, ProcedureId id, std::span<const std::byte> request, Question& question);
   // The two halves of ask().
   Task<> send(Rank callee, ProcedureId id, std::span<const std::byte> request, Question& question);
   static Task<> await(Question& question);
   Answer run_here(ProcedureId id, std::span<const std::byte> request, std::span<std::byte> reply) noexcept;
 
-  // Starts threads for calls that have come while all others are busy. On the service thread.
+  // Starts threads for waiting calls if all other threads are busy. On the service thread.
   void keep_up();
 
   const char* on_message(Rank from, std::span<const std::byte> body) noexcept override;
@@ -51,7 +51,7 @@ class CallService final : public fabric::Listener {
  private:
   enum class Kind : std::uint8_t { request, reply };
   struct Header {
-    std::uint64_t ticket;  // the asker's, of its Question
+    std::uint64_t ticket;  // the caller's, of its Question
     std::int64_t status;
     std::uint32_t bytes;
     ProcedureId id;
@@ -82,14 +82,14 @@ class CallService final : public fabric::Listener {
   trace::Counters& counters_;
   const std::function<void()> begin_thread_;
   std::array<std::atomic<Procedure*>, procedure_count_max> procedures_{};
-  SpinLock lock_;  // of the queue
+  SpinLock lock_;  // guards the queue
   Call* first_ MUSUBI_GUARDED_BY(lock_) = nullptr;
   Call* last_ MUSUBI_GUARDED_BY(lock_) = nullptr;
   std::uint32_t waiting_calls_ MUSUBI_GUARDED_BY(lock_) = 0;  // in the queue
   std::uint32_t free_threads_ MUSUBI_GUARDED_BY(lock_) = 0;
-  std::atomic<std::uint32_t> arrivals_{0};  // threads without work sleep on it
+  std::atomic<std::uint32_t> arrivals_{0};  // counts calls; idle threads sleep on it
   std::atomic<bool> stopping_{false};
-  std::vector<std::thread> threads_;  // the service thread's
+  std::vector<std::thread> threads_;  // started by the service thread
 };
 
 }  // namespace musubi::runtime

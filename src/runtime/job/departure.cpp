@@ -19,7 +19,7 @@ void Departure::announce() noexcept {
   }
 }
 
-// The service thread does the rest: a polling thread may be inside the C library, and hold its locks.
+// The service thread does the rest: a polling thread may be inside the C library and hold its locks.
 const char* Departure::on_message(Rank, std::span<const std::byte> body) noexcept {
   if (!body.empty()) return "it leaves by a message that is damaged";
   announced_.store(true, std::memory_order_release);
@@ -29,7 +29,7 @@ const char* Departure::on_message(Rank, std::span<const std::byte> body) noexcep
 
 void Departure::follow() noexcept {
   std::fflush(nullptr);
-  // Not _exit, which a front end may have made its own. The status does not matter: the launcher has one.
+  // Not _exit, which a front end may have replaced. The launcher already knows the status.
   ::syscall(SYS_exit_group, 0);
   std::abort();
 }

@@ -1,5 +1,5 @@
-// Tells the ranks that one of them has left the job on the program's behalf while they were at work. From
-// then on nobody answers them, and their buffered output must still come out.
+// Tells the ranks that a rank has left the job on the program's behalf while they were at work. From then on
+// they get no answers from it, but must still write their buffered output.
 #pragma once
 
 #include <atomic>
@@ -11,15 +11,15 @@ namespace musubi::runtime {
 class Departure final : private fabric::Listener {
  public:
   explicit Departure(fabric::Fabric& fabric);
-  // The listener belongs to the fabric from now on.
+  // The fabric refers to this object.
   Departure(const Departure&) = delete;
 
-  // Tells all other ranks, as far as their mailboxes have room: the launcher ends ranks that do not hear of
-  // it. Signal-safe, any thread.
+  // Tells all other ranks whose mailboxes have room: the launcher ends ranks that do not receive the message.
+  // Signal-safe, any thread.
   void announce() noexcept;
 
   bool announced() const noexcept { return announced_.load(std::memory_order_acquire); }
-  // For the service thread of a rank that was told: writes the buffers of the C library and ends the process.
+  // For the service thread of a rank that was told: writes the C library's buffers and ends the process.
   [[noreturn]] static void follow() noexcept;
 
  private:

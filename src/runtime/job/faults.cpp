@@ -12,7 +12,7 @@ bool Faults::on_fault(const vm::Fault& fault) noexcept {
   const vm::Space& space = job_.plan.space;
   const vm::Segment& stacks = space.segments()[job_.plan.stacks_segment];
   const bool in_stacks = block.value - stacks.first_block.value < stacks.blocks;
-  // An own stack is pinned: a fault there is one of its guard, or of a slot that is not in use.
+  // A stack of this rank is pinned: a fault there hit a guard, or an unused slot.
   if (in_stacks && space.initial_home(block) == job_.self) return false;
   TimeSpent time(job_.counters, trace::Counter::fault_ns);
   const Traced traced(fault.wanted == vm::Access::write ? Event::write_fault : Event::read_fault,

@@ -1,4 +1,4 @@
-// Resolves a fault of the user view: the protocol brings the block, on the thread that touched it.
+// Resolves a fault of the user view: the protocol fetches the block, on the faulting thread.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class Faults final : public vm::FaultSink {
  public:
   explicit Faults(JobContext& job) : job_(job) {}
 
-  // Before the first fault: the drivers want their sink before there is a protocol.
+  // Call before the first fault: the drivers need their sink before the protocol exists.
   void resolve_by(sync::FlagOrder& flags, JobThreads& threads, JobWords& words, JobRoom& room) noexcept {
     flags_ = &flags;
     threads_ = &threads;

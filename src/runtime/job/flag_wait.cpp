@@ -8,21 +8,21 @@
 namespace musubi::runtime {
 namespace {
 
-// Looks by flushes or atomic operations that make a wait.
+// Polls by flushes or atomic operations after which they count as a wait.
 constexpr std::uint32_t looks_before_wait = 16;
 
-// Flushes in a row that brought nothing and published nothing.
+// Consecutive flushes that received nothing and published nothing.
 struct IdleFlushes {
   std::uint32_t count = 0;
-  std::uint64_t begin_ns = 0;  // of the wait that they have become
+  std::uint64_t begin_ns = 0;  // begin of the wait that they have become
   std::uint64_t next_request_ns = 0;
 };
 constinit thread_local IdleFlushes idle_flushes_of_thread;
 
-// Atomic operations in a row that left the same word as it was: a look for something that does not come.
+// Consecutive atomic operations that left the same word unchanged: polls for a change.
 class Spins {
  public:
-  // Result: how many looks there were in a row, this one included.
+  // Result: the number of consecutive polls, including this one.
   std::uint32_t look(std::uintptr_t address, bool unchanged) noexcept {
     constexpr std::uint32_t looks_before_report = 1000;
     if (!unchanged || address != address_) {
@@ -53,14 +53,15 @@ void FlagWait::note_flush(bool brought) {
 void FlagWait::note_atomic(std::uintptr_t address, bool unchanged, bool may_wait) {
   const std::uint32_t looks = spins_of_thread.look(address, unchanged);
   if (!may_wait) return;
-  // The word may be freed by a plain store, of a thread that calls nothing afterwards.
+  // A plain store of a thread that makes no call afterwards may free the word.
   if (looks == 1) idle_flushes_of_thread = {};
   if (looks > looks_before_wait) wait();
 }
 
-// The thread that is to change the flag needs the processor. If it calls nothing meanwhile it has to be
-// asked; the longer the wait, the more rarely. An atomic operation may also have published the change without
-// a word to other ranks. So time passes for the waiting thread, and it looks again at what it has read.
+// The thread that will change the flag needs the processor. If it makes no calls, its rank has to be asked,
+// at intervals that grow with the wait. An atomic operation may also have published the change without
+// notifying other ranks. The rank's logical time therefore advances past the leases of its copies, so that
+// the thread reads them again.
 void FlagWait::wait() {
   constexpr std::uint64_t first_request_ns = 20'000, requests_apart_ns = 1'000'000, first_nap_ns = 5'000'000;
   constexpr std::uint64_t ticks_apart = 10;
@@ -77,7 +78,7 @@ void FlagWait::wait() {
         protocol_.acquire_clock(protocol_.clock() + job_.settings.lease_ticks + ticks_apart));
     idle.next_request_ns = now_ns + std::min(std::max(waited_ns, first_request_ns), requests_apart_ns);
   }
-  // Where threads outnumber the cores, the thread that is to change the flag may wait for this one's core.
+  // If threads outnumber the cores, the thread that will change the flag may wait for this core.
   if (!threads_.share_cores()) return;
   waited_ns < first_nap_ns ? threads_.step_aside() : JobThreads::nap();
 }

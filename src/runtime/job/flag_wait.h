@@ -1,6 +1,6 @@
-// The calling thread's wait for a word that another thread is to change. It shows in calls: looks by flushes
-// or by atomic operations that bring nothing. One such look says little, because programs flush for other
-// reasons. Many in a row are a wait.
+// The calling thread's wait for a word that another thread changes. It is recognised from calls: polls by
+// flushes or atomic operations that find no change. A single poll proves little, because programs flush for
+// other reasons; many in a row are a wait.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,11 @@ class FlagWait {
   FlagWait(JobContext& job, JobThreads& threads, coherence::Protocol& protocol, sync::FlagOrder& flags)
       : job_(job), threads_(threads), protocol_(protocol), flags_(flags) {}
 
-  // A flush has ended; `brought` something, or published it. Waits a while when it is one look of many.
+  // A flush has ended; `brought`: it received or published changes. Waits for a while if it is one poll of
+  // many.
   void note_flush(bool brought);
-  // An atomic operation on `address` has ended, and left the word as it was if `unchanged`. Waits as above,
-  // where `may_wait`.
+  // An atomic operation on `address` has ended; `unchanged`: it left the word as it was. Waits as above if
+  // `may_wait`.
   void note_atomic(std::uintptr_t address, bool unchanged, bool may_wait);
 
  private:

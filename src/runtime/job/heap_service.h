@@ -1,9 +1,9 @@
-// Messages of the heap between ranks: memory given back to the rank that allocated it, and questions for its
+// Messages of the heap between ranks: free requests to the rank that allocated the memory, and queries of its
 // size.
 //
-// A message is delivered on any thread that polls, perhaps inside a fault, while a frame further out holds
-// locks of the program's heap. So delivery only lays the message aside, without malloc and without waiting.
-// The service thread carries it out.
+// A message is delivered on any thread that polls, perhaps inside a fault, while an outer frame holds locks
+// of the program's heap. Delivery therefore only queues the message, without malloc and without waiting. The
+// service thread executes it.
 #pragma once
 
 #include <atomic>
@@ -24,18 +24,18 @@ class HeapService final : public fabric::Listener {
     fabric.listen(fabric::MessageKind::heap, this);
   }
 
-  // From now on what arrives is carried out; before, it waits.
+  // From now on arriving messages are executed; until then they wait.
   void set_listener(Messages::HeapListener* listener) {
     listener_.store(listener);
     fabric_.wake_service();
   }
 
-  // `bytes`: as HeapListener::on_free has it.
+  // `bytes`: see HeapListener::on_free.
   Task<> send_free(Rank owner, std::uintptr_t address, std::size_t bytes);
   Task<std::size_t> query_size(Rank owner, std::uintptr_t address);
 
-  // Carries out what has arrived. Result: false when an answer found its receiver's mailbox full, so that
-  // this is to be called again soon. On the service thread only.
+  // Executes the messages that have arrived. Result: false if a reply found its receiver's mailbox full; call
+  // again soon. Only on the service thread.
   bool serve();
 
   const char* on_message(Rank from, std::span<const std::byte> body) noexcept override;
@@ -44,8 +44,8 @@ class HeapService final : public fabric::Listener {
   enum class Kind : std::uint64_t { free, size_query, size_answer };
   struct Message {
     Kind kind;
-    std::uint64_t value;  // address, or the size
-    std::uint64_t extra;  // of a free: bytes. Else the ticket of the asker's Question
+    std::uint64_t value;  // address or size
+    std::uint64_t extra;  // of a free: bytes; otherwise the ticket of the caller's Question
   };
   struct Arrival {
     Message message;
@@ -67,10 +67,10 @@ class HeapService final : public fabric::Listener {
   fabric::Fabric& fabric_;
   OpenQuestions<Question> questions_;
   std::atomic<Messages::HeapListener*> listener_{nullptr};
-  std::atomic<Arrival*> arrived_{nullptr};  // the last one first
-  // Only on_message takes one out, and there is one call of it at a time: a stack without a lock is enough.
+  std::atomic<Arrival*> arrived_{nullptr};  // most recent first
+  // Only on_message removes a node, one call at a time: a lock-free stack suffices.
   std::atomic<Arrival*> unused_{nullptr};
-  std::vector<Answer> answers_;  // of the service thread: not sent yet
+  std::vector<Answer> answers_;  // the service thread's unsent replies
 };
 
 }  // namespace musubi::runtime

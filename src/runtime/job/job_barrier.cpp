@@ -13,7 +13,7 @@
 namespace musubi::runtime {
 namespace {
 
-// In place of the board, where this is not in use.
+// Uses the memory of the board, which is unused in one memory.
 std::byte* processor_barrier_place(const JobContext& job, JobDevices& devices) {
   if (!job.one_memory || job.ranks == 1) return nullptr;
   MUSUBI_CHECK(sync::Barrier::board_bytes(job.ranks, job.notices_max) >= ProcessorBarrier::bytes);
@@ -48,7 +48,7 @@ void JobBarrier::pass_in_one_memory(BarrierPayload& payload) {
     const Waiting waiting(Wait::peer);
     processor_barrier_.begin_sleep();
     while (passages.load() == value) {
-      // A rank in another collective call has sent a message, which this thread does not look at.
+      // A rank in another collective call has sent a message, which this thread does not poll for.
       if (os::futex_wait(passages, value, look_again_ns) == os::FutexOutcome::timed_out)
         devices_.fabric().wake_service();
     }
@@ -60,8 +60,8 @@ void JobBarrier::pass_in_one_memory(BarrierPayload& payload) {
 
 void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
   if (job_.one_memory) return pass_in_one_memory(payload);
-  // Threads that the program made by itself may be at work meanwhile, and so may signal handlers of the
-  // program on any thread.
+  // Threads that the program made itself may run at the same time, and so may its signal handlers on any
+  // thread.
   const bool quiescent = threads_.knows_all() && !has_handlers();
   const HandlersHeldBack handlers;
   was_quiescent_ = quiescent;
@@ -78,7 +78,7 @@ void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
     threads_.executor().run(barrier_.finish(passage));
   }
   others_were_quiescent_ = passage.others_quiescent() && !has_handlers();
-  // The job may have begun to keep order meanwhile.
+  // The job may have begun to keep order during the barrier.
   if (flags_.in_use() || protocol_.ordering().holds_back()) {
     threads_.executor().run(flags_.after_barrier(!quiescent));
   }
@@ -97,7 +97,7 @@ void JobBarrier::pass_last() {
   if (!barrier_.pass(passage)) threads_.executor().run(barrier_.finish(passage));
 }
 
-// Within pass().
+// Called within pass().
 void JobBarrier::on_released() noexcept {
   if (part_ns_ != 0) {
     record_event(Event::barrier_release, part_ns_, 0);
@@ -132,7 +132,7 @@ StoreBound JobBarrier::stores_of(std::uintptr_t function, const void* argument, 
   return store_bounds_.of(function, {reinterpret_cast<std::uintptr_t>(argument), stack_from(frame)});
 }
 
-// A store to a frame is one to a stack only where the threads stand on those of the job.
+// A frame is stack memory of the job only if the thread runs on such a stack.
 void JobBarrier::begin_region(const StoreBound& stores) {
   const bool knows_all_code = was_quiescent_ && threads_.knows_all() && !has_handlers();
   const bool on_stack = stack_from(__builtin_frame_address(0)).bytes != 0;

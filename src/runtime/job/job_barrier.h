@@ -1,4 +1,4 @@
-// The barrier of all ranks as one of them passes it, and the regions of the program between two.
+// The barrier of all ranks as this rank passes it, and the regions of the program between two barriers.
 #pragma once
 
 #include <atomic>
@@ -21,16 +21,16 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
  public:
   JobBarrier(JobContext& job, JobDevices& devices, JobThreads& threads, coherence::Protocol& protocol,
              sync::FlagOrder& flags);
-  // The listener belongs to the barrier from now on.
+  // The barrier's parts refer to this object.
   JobBarrier(const JobBarrier&) = delete;
 
-  // As Synchronization::barrier, in a job of several ranks. `keeper` null: there is no background.
+  // As Synchronization::barrier, in a job of several ranks. `keeper` null: no background thread.
   void pass(BarrierPayload& payload, Keeper* keeper);
   void set_release_listener(Synchronization::ReleaseListener* listener) { listener_ = listener; }
   // As Synchronization::last_barrier, in a job of several ranks.
   void pass_last();
 
-  // As Synchronization has them, in a job of several ranks.
+  // The following are as in Synchronization, in a job of several ranks.
   StoreBound stores_of(std::uintptr_t function, const void* argument, const void* frame);
   void set_allocations(const Synchronization::Allocations* allocations) {
     objects_.set_allocations(allocations);
@@ -42,7 +42,7 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
  private:
   void on_released() noexcept override;
   bool has_handlers() const noexcept { return devices_.fault_handler().user_signals().with_handler() != 0; }
-  // From `address` to the end of the stack of the job that it lies in; empty: it lies in none.
+  // From `address` to the end of the job's stack that contains it; empty if none does.
   AddressRange stack_from(const void* address) const noexcept;
   void end_alone(bool quiescent);
   void await_background(bool quiescent);
@@ -54,15 +54,15 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
   coherence::Protocol& protocol_;
   sync::FlagOrder& flags_;
   sync::Barrier barrier_;
-  ProcessorBarrier processor_barrier_;  // instead of it, in one memory
+  ProcessorBarrier processor_barrier_;  // used instead in one memory
   Synchronization::ReleaseListener* listener_ = nullptr;
   ProgramObjects objects_;
   stores::StoreBounds store_bounds_;
-  sync::LockTable::Kept kept_;         // before the release of the present one
-  bool was_quiescent_ = false;         // the last one, for the thread that called it
+  sync::LockTable::Kept kept_;         // from before the release in progress
+  bool was_quiescent_ = false;         // at the last barrier, for the thread that called it
   bool others_were_quiescent_ = true;  // at the last barrier, all ranks but 0
   std::atomic<bool> between_regions_{false};
-  std::uint64_t part_ns_ = 0;  // when the present part of a barrier began; 0: not traced
+  std::uint64_t part_ns_ = 0;  // begin of the current part of a barrier; 0: not traced
 };
 
 }  // namespace musubi::runtime

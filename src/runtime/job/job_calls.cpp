@@ -12,19 +12,19 @@ namespace musubi::runtime {
 JobCalls::JobCalls(JobContext& job, fabric::Fabric& fabric, JobThreads& threads)
     : job_(job), threads_(threads), service_(fabric, job.counters, [this] { begin_thread(); }) {}
 
-// The program's signals go to the program's threads; what the processor raises must reach the fault handler.
+// Only the program's threads take its signals; signals of the processor must reach the fault handler.
 void JobCalls::begin_thread() {
   constexpr os::SignalBits of_this_thread = os::signal_bit(SIGSEGV) | os::signal_bit(SIGBUS) |
                                             os::signal_bit(SIGTRAP) | os::signal_bit(SIGILL) |
                                             os::signal_bit(SIGFPE) | os::signal_bit(SIGABRT);
   os::set_signal_mask(SIG_SETMASK, ~of_this_thread);
   threads_.attach();
-  close_wait_record();  // the caller says that it waits
+  close_wait_record();  // the caller's record shows the wait
 }
 
 Answer JobCalls::call(Rank callee, ProcedureId id, std::span<const std::byte> request,
                       std::span<std::byte> reply) {
-  // Shared memory is read and written here, not by the task, which must not fault.
+  // Shared memory is read and written here, not in the task, which must not fault.
   std::array<std::byte, call_bytes_max> sent, received;
   MUSUBI_CHECK(request.size() <= sent.size(), "a request of %zu bytes", request.size());
   if (!request.empty()) std::memcpy(sent.data(), request.data(), request.size());

@@ -1,4 +1,4 @@
-// Calls of this rank's threads to other ranks, and of theirs to this one.
+// Calls from this rank's threads to other ranks, and from other ranks to this one.
 #pragma once
 
 #include "runtime/api/remote_calls.h"

@@ -25,7 +25,7 @@ sync::ControlLayout control_layout(std::uint32_t ranks, std::size_t notices_max)
   return sync::ControlLayout::of(sizes);
 }
 
-// Of the network that the settings name, before anything has been measured: all ranks find the same.
+// Estimated from the settings, before any measurement, so that all ranks get the same value.
 std::uint64_t usual_round_trip_ns(const config::Settings& settings) {
   constexpr std::uint64_t fast_network = 2'000, kernel_network = 20'000;
   if (makes_peers_far(settings)) {

@@ -1,4 +1,4 @@
-// The common state of a rank's parts, from before it has memory until the job ends.
+// State shared by a rank's parts, from before it has memory until the job ends.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace musubi::runtime {
 
-// Whether peers of the same host are made far (fabric_delay, fabric_bandwidth).
+// Whether peers on the same host are treated as remote (fabric_delay, fabric_bandwidth).
 bool makes_peers_far(const config::Settings& settings);
-// Whether each rank maps the memory of every other. Not so over hosts, by a network on one host, and where
-// peers are made far.
+// Whether each rank maps the memory of all other ranks. Not over several hosts, with a network on one host,
+// or if peers are treated as remote.
 bool ranks_map_each_other(const config::Settings& settings, const bootstrap::Hosts& hosts);
 
 struct JobContext {
@@ -35,10 +35,10 @@ struct JobContext {
   const std::unique_ptr<bootstrap::Bootstrap> bootstrap;
   const Rank self;
   const std::uint32_t ranks;
-  // All ranks map one memory, that the processors keep coherent, or there is one rank: no protocol works.
+  // All ranks map one memory, which the processors keep coherent, or there is one rank: no protocol is used.
   const bool one_memory;
   const std::size_t notices_max;  // of a signature
-  AddressPlan plan;               // segments come and stay (job_segments.h)
+  AddressPlan plan;               // gets further segments, never loses one (job_segments.h)
   const sync::ControlLayout control;
   const coherence::entry::Sizes entry_sizes;  // no blocks: no segment can have the policy `entry`
   trace::Counters counters;

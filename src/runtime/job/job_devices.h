@@ -1,5 +1,5 @@
-// The devices of a rank: the files behind its memory, the driver that protects it, the fabric, the handlers
-// of its signals. Chosen here; the parts above know the ports alone.
+// The devices of a rank: the files that hold its memory, the driver that protects it, the fabric, the signal
+// handlers. Chosen here; the layers above know only the ports.
 #pragma once
 
 #include <memory>
@@ -18,11 +18,11 @@ namespace musubi::runtime {
 class JobDevices final : private vm::CrashListener {
  public:
   explicit JobDevices(JobContext& job) : job_(job), fabric_(job) {}
-  // The listener belongs to the fault handler from now on.
+  // The fault handler refers to this object.
   JobDevices(const JobDevices&) = delete;
 
-  // Opens them all, and maps heap and stacks. Collective. Before everything else; `sink` gets the faults.
-  // Errors: refused by the kernel.
+  // Opens all devices, and maps heap and stacks. Collective. Call before all other functions; `sink` gets the
+  // faults. Errors: refused by the kernel.
   Result<void> open(vm::FaultSink& sink);
 
   MemoryFiles& files() noexcept { return *files_; }
@@ -33,12 +33,12 @@ class JobDevices final : private vm::CrashListener {
   vm::PagedVm& vm() noexcept { return *vm_.vm; }
   std::string_view vm_driver() const noexcept { return vm_.name; }
 
-  // Opens a mapped segment for good where no protocol works. Errors: refused by the kernel.
+  // Opens a mapped segment permanently if no protocol is used. Errors: refused by the kernel.
   Result<void> leave_open(std::size_t segment);
 
   // How threads wait while each rank runs so many, by settings and cores.
   fabric::WaitingPolicy policy_for(std::uint32_t threads_per_rank) const;
-  // For the waits of the fabric that begin from now on. Any thread.
+  // Applies to later waits of the fabric. Any thread.
   void set_policy(fabric::WaitingPolicy policy) noexcept { fabric_.set_policy(policy); }
 
  private:

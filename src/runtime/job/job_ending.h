@@ -1,4 +1,4 @@
-// How this rank leaves the job: by its report, the launcher, and a word to the others.
+// How this rank leaves the job: its report, then messages to the launcher and the other ranks.
 #pragma once
 
 #include "runtime/api/ending.h"
@@ -18,7 +18,7 @@ class JobEnding final : public Ending {
     statistics_.report();
     job_.bootstrap->finish(status);
   }
-  // The launcher first: the others must not seem to have failed.
+  // The launcher first, so that the other ranks do not seem to have failed.
   void leave(int status) noexcept override {
     job_.bootstrap->finish(status);
     departure_.announce();

@@ -19,11 +19,11 @@
 namespace musubi::runtime {
 namespace {
 
-// Beside the time that ranks get to end by themselves.
+// Added to the time that ranks get to end by themselves.
 constexpr std::uint64_t patience_ns = 5'000'000'000;
 
-// Regions that have bytes of the program, and no words of a protocol between them: where the user says so,
-// a network that tears words reaches them (rma_bytes_min).
+// Regions with bytes of the program but no words of a protocol: if the user permits it (rma_bytes_min), a
+// network whose transfers may tear words accesses them.
 std::vector<fabric::OfiReachable> reachable_of(std::span<const fabric::RegionMemory> regions) {
   std::vector<fabric::OfiReachable> reachable;
   for (const fabric::RegionMemory& region : regions) {
@@ -97,7 +97,7 @@ Result<void> JobFabric::open_far(std::span<const fabric::RegionMemory> regions,
   return {};
 }
 
-// Collective. What the engine talks by: the transport, and what checks the bytes that pass it.
+// Collective. The engine's transport, with a layer that checks or encrypts its bytes if settings ask for one.
 Result<fabric::Transport*> JobFabric::seal(std::string_view secret) {
   using fabric::Cipher;
   if (!job_.settings.encrypt && job_.settings.far_check == "none") return transport_.get();
@@ -217,7 +217,7 @@ std::string JobFabric::reason_to_end() const {
   __builtin_unreachable();
 }
 
-// The service thread says it, which all other ranks may wait for.
+// Called by the service thread, for which all other ranks may be waiting: the line must not block.
 void JobFabric::say(std::string_view line) noexcept {
   std::array<char, 400> text;
   std::size_t length = 0;

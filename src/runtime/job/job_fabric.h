@@ -1,6 +1,6 @@
-// The fabric of a rank: shm among the ranks of one host, tcp, ofi or mpi to those of others, both in a job of
-// several hosts with several ranks each; by settings also these on one host, or near peers as if they were
-// far.
+// The fabric of a rank: shm between the ranks of one host, tcp, ofi or mpi between hosts, and both in a job
+// of several hosts with several ranks each. Settings can select a network on one host, or treat near peers as
+// remote.
 #pragma once
 
 #include <atomic>
@@ -21,30 +21,30 @@
 
 namespace musubi::runtime {
 
-// The setting as far as it is of use: 0 in jobs without a network, and less where a run would take much of
-// the rank's memory.
+// The setting within useful limits: 0 in jobs without a network, and less if a run would take a large share
+// of the rank's memory.
 std::size_t far_run_bytes_max(const JobContext& job);
 
 class JobFabric final : private fabric::PeerWatcher, private fabric::handshake::Log {
  public:
   explicit JobFabric(JobContext& job) : job_(job) {}
-  // The watcher belongs to the fabric from now on.
+  // The fabric refers to this object.
   JobFabric(const JobFabric&) = delete;
 
-  // Collective. `regions` as of the drivers. Errors: a driver refuses, settings that exclude each other.
+  // Collective. `regions`: as for the drivers. Errors: a driver's refusal, settings that exclude each other.
   Result<void> open(std::span<const fabric::RegionMemory> regions, fabric::WaitingPolicy policy);
 
   fabric::Fabric& fabric() noexcept { return *chosen_; }
-  // The one that knows the addresses of all regions that this rank has mapped.
+  // The fabric that knows the addresses of all regions that this rank has mapped.
   fabric::Fabric& memory() noexcept { return *memory_; }
 
-  // For the waits that begin from now on. Any thread.
+  // Applies to later waits. Any thread.
   void set_policy(fabric::WaitingPolicy policy) noexcept;
 
-  // Whether a peer is lost: then the service thread asks again soon. Any thread.
+  // Whether a peer is lost: the service thread must call reason_to_end() again soon. Any thread.
   bool has_lost_a_peer() const noexcept { return lost_since_ns_.load() != 0; }
-  // Why the job has to end. Empty while the bootstrap has some seconds to end it, in an orderly way or with
-  // the cause, because the peer has died or left.
+  // Why the job must end. Empty for some seconds if the peer may have died or left: the bootstrap then ends
+  // the job, in order or with the cause.
   std::string reason_to_end() const;
 
  private:
@@ -61,13 +61,13 @@ class JobFabric final : private fabric::PeerWatcher, private fabric::handshake::
   std::unique_ptr<fabric::SealedTransport> sealed_;
   std::unique_ptr<fabric::ActiveMessages> far_;
   std::unique_ptr<fabric::ShmFabric> near_;
-  std::unique_ptr<fabric::Fabric> joined_;  // of those above, by settings and hosts
+  std::unique_ptr<fabric::Fabric> joined_;  // combines the above, by settings and hosts
   fabric::Fabric* chosen_ = nullptr;
   fabric::Fabric* memory_ = nullptr;
 
   std::atomic<std::uint64_t> lost_since_ns_{0};
   std::atomic<std::uint32_t> lost_peer_{0};
-  fabric::Loss loss_;  // once lost_since_ns_ is not 0
+  fabric::Loss loss_;  // valid once lost_since_ns_ is not 0
 };
 
 }  // namespace musubi::runtime

@@ -10,7 +10,7 @@ namespace musubi::runtime {
 
 class JobGlobalMemory final : public GlobalMemory {
  public:
-  // `own` is what the fabric has as GlobalMemory::region.
+  // `own`: the memory that the fabric has as GlobalMemory::region.
   JobGlobalMemory(fabric::Fabric& fabric, std::byte* own, std::size_t bytes);
 
   fabric::Fabric& fabric() noexcept override { return fabric_; }

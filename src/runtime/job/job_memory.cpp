@@ -38,7 +38,7 @@ void JobMemory::allow_code(std::uintptr_t address) {
   if (segment != nullptr) words_.let_code_run(space.index_of(*segment));
 }
 
-// Whether nobody but this rank has ever had the block, and its memory file has nothing there before `data`.
+// Whether only this rank has ever had the block, and its memory file is empty there and up to `data`.
 bool JobMemory::is_untouched(BlockId block, std::uint64_t data) const noexcept {
   if (job_.one_memory) return false;
   const vm::Extent extent = job_.plan.space.extent(block);
@@ -47,10 +47,10 @@ bool JobMemory::is_untouched(BlockId block, std::uint64_t data) const noexcept {
   return std::atomic_ref(words.owner).load() == 0 && std::atomic_ref(words.tail).load() == 0;
 }
 
-// Zeros over zeros are not stored: that would be a change, to be published.
+// Zeros are not stored over zeros: the store would be a change to publish.
 void JobMemory::store_zeros(void* address, std::size_t bytes) {
   auto* at = static_cast<std::byte*>(address);
-  std::uint64_t data = 0;  // where the memory file holds something, from this block on
+  std::uint64_t data = 0;  // next offset with data in the memory file, from this block on
   while (bytes != 0) {
     const auto block = job_.plan.space.block_at(reinterpret_cast<std::uintptr_t>(at));
     if (!block) return;

@@ -1,4 +1,4 @@
-// Shared memory of a rank as the program's mmap and mprotect, and its front end, see it.
+// Shared memory of a rank, as the program's mmap and mprotect and the front end use it.
 #pragma once
 
 #include "runtime/api/memory.h"

@@ -1,4 +1,4 @@
-// Messages of the heap, sent by this rank's threads and carried out by its service thread.
+// Messages of the heap: sent by this rank's threads, executed by its service thread.
 #pragma once
 
 #include "runtime/api/messages.h"

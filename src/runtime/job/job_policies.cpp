@@ -43,7 +43,7 @@ Result<void> JobPolicies::open(const coherence::PrivateParts& private_parts) {
     return {};
   }
   protocol_ = std::make_unique<NoProtocol>(job_.plan.space, devices_.vm());
-  // Stacks are opened one by one, above their guards.
+  // Stacks are opened one at a time, above their guards.
   return devices_.leave_open(job_.plan.heap_segment);
 }
 

@@ -1,4 +1,4 @@
-// The coherence protocol of a rank: which policy each segment has, by the settings.
+// The coherence protocol of a rank: the policy of each segment, by the settings.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ class JobPolicies final : private coherence::entry::Overflow {
  public:
   JobPolicies(JobContext& job, JobDevices& devices) : job_(job), devices_(devices) {}
 
-  // Once the devices are open; `private_parts` outlives this. Errors: refused by the kernel.
+  // Call after the devices are open; `private_parts` outlives this object. Errors: refused by the kernel.
   Result<void> open(const coherence::PrivateParts& private_parts);
 
-  // From open() on.
+  // REQUIRES for the following: open() has been called.
   coherence::Protocol& protocol() { return *protocol_; }
   // Of blocks and user locks.
   remote_lock::Grants& grants() { return grants_; }
-  // What this rank found, of all policies.
+  // The races that this rank found, under all policies.
   const coherence::RaceLog& races() const { return races_; }
   // Null: no segment can have the policy `entry`.
   coherence::PageManagers* page_managers() { return page_managers_; }

@@ -11,9 +11,9 @@ namespace musubi::runtime {
 namespace {
 
 constexpr std::uint64_t look_again_ns = 20'000'000;
-constexpr unsigned vain_rounds_max = 50;  // a second
+constexpr unsigned vain_rounds_max = 50;  // one second
 
-thread_local bool makes_room = false;  // what it touches itself is opened at once
+thread_local bool makes_room = false;  // blocks that this thread touches itself are opened at once
 
 }  // namespace
 
@@ -78,7 +78,7 @@ void JobRoom::before_opening(std::size_t bytes) noexcept {
     if (keeper_ == nullptr || !thread_.joinable()) job_.abort(1, watch.limit_message().text);
     press();
     os::futex_wait(rounds_, round, look_again_ns);
-    bytes = 0;  // it has been counted
+    bytes = 0;  // counted by now
   }
 }
 
@@ -98,7 +98,7 @@ void JobRoom::work() {
   }
 }
 
-// What could go has gone. Other ranks may have room again a moment later.
+// All that could be evicted has been. Other ranks may have room again a moment later.
 void JobRoom::relieve(std::size_t freed) {
   MemoryWatch& watch = devices_.memory_watch();
   vain_rounds_ = freed == 0 && watch.is_over() ? vain_rounds_ + 1 : 0;
@@ -106,7 +106,7 @@ void JobRoom::relieve(std::size_t freed) {
   if (watch.is_due()) {
     if (const std::string line = watch.shortage(); !line.empty()) job_.abort(1, line);
   }
-  if (vain_rounds_ != 0) return;  // who waits looks again
+  if (vain_rounds_ != 0) return;  // waiting threads try again
   rounds_.fetch_add(1);
   os::futex_wake(rounds_);
 }

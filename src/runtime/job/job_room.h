@@ -1,5 +1,6 @@
-// Memory for shared blocks that gets short: a thread of the rank's own makes room before it is needed, and
-// takes homes over from ranks that have none (sync/room_keeper.h). A fault that finds no room waits for it.
+// Frees memory of shared blocks before it runs short: a thread of the rank makes room ahead of need, and
+// takes over homes from ranks that have no room (sync/room_keeper.h). A fault that finds no room waits for
+// it.
 #pragma once
 
 #include <atomic>
@@ -20,13 +21,13 @@ class JobRoom final : private sync::MemoryBudget, private sync::RoomKeeper::Wake
   ~JobRoom();
   JobRoom(const JobRoom&) = delete;
 
-  // The new thread takes no signals if the caller has blocked them.
+  // The new thread blocks signals if the caller does.
   void start();
-  // Before any other thread of the runtime ends.
+  // Call before any other thread of the runtime ends.
   void stop() noexcept;
 
-  // A fault is about to open `bytes` at most: waits until there is room, or ends the job. After stop() it
-  // waits no more. Any thread that holds no gate, also inside a fault handler.
+  // A fault is about to open at most `bytes`: waits for room, or ends the job. Does not wait after stop().
+  // Any thread that holds no gate, also inside a fault handler.
   void before_opening(std::size_t bytes) noexcept;
 
  private:
@@ -39,10 +40,10 @@ class JobRoom final : private sync::MemoryBudget, private sync::RoomKeeper::Wake
 
   JobContext& job_;
   JobDevices& devices_;
-  std::unique_ptr<sync::RoomKeeper> keeper_;  // null: nothing can go
+  std::unique_ptr<sync::RoomKeeper> keeper_;  // null: no block can be evicted
   std::atomic<std::uint32_t> bell_{0};
   std::atomic<std::uint32_t> rounds_{0};
-  unsigned vain_rounds_ = 0;  // in a row that freed nothing
+  unsigned vain_rounds_ = 0;  // consecutive rounds that freed nothing
   std::atomic<bool> pressed_{false};
   std::atomic<bool> stopping_{false};
   std::thread thread_;

@@ -19,7 +19,7 @@ constexpr int status_of_failed_start = 125;
 Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings,
                                                 std::unique_ptr<bootstrap::Bootstrap> bootstrap,
                                                 const SharedFromStart& shared) {
-  // Settings, and one character more: whether the rank's host commits strictly.
+  // The settings, and a character that tells whether the rank's host commits strictly.
   auto told = bootstrap->all_gather(collective_settings(settings) + (os::commits_strictly() ? 's' : '-'));
   if (!told) return told.error();
   bool some_commit_strictly = false;
@@ -28,12 +28,12 @@ Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings
     of_rank.pop_back();
   }
   if (const std::string difference = settings_difference(told.value()); !difference.empty()) {
-    // Rank 0 speaks for all, unless it sees none.
+    // Rank 0 reports for all ranks, unless it sees no difference.
     if (bootstrap->self() != Rank{0})
       os::sleep_ns(static_cast<std::uint64_t>(settings.start_timeout.count()));
     bootstrap->abort(status_of_failed_start, difference);
   }
-  // A single rank keeps its globals where they are.
+  // A single rank leaves its globals in place.
   const std::span<const SharedRange> globals =
       bootstrap->ranks() == 1 ? std::span<const SharedRange>() : shared.globals;
   const Mappers mappers{bootstrap->ranks(), bootstrap->hosts().most_together(), some_commit_strictly};
@@ -41,7 +41,7 @@ Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings
   auto plan = AddressPlan::make(settings, mappers, globals, shared.adds_segments);
   if (!plan && place.ranks() > 1) place.abort(status_of_failed_start, plan.error().message);
   if (!plan) return plan.error();
-  // Limits of this host, or of a program in front, which the launcher does not see.
+  // Limits of this host, or set by a wrapper of the program, are unknown to the launcher.
   const Result<void> fits = fits_limits(reservation_of(plan.value()));
   if (!fits && place.ranks() > 1) place.abort(status_of_failed_start, fits.error().message);
   if (!fits) return fits.error();
@@ -112,14 +112,14 @@ Result<void> JobRuntime::open() {
         .ending = &parts.ending,
         .global_memory = &parts.global_memory,
         .segments = &parts.segments});
-  // Nobody may send before everybody listens.
+  // No rank may send before all ranks listen.
   if (auto all = job.bootstrap->all_gather("listening"); !all) return all.error();
   parts.threads.attach();
   start_threads();
   return {};
 }
 
-// The threads of the runtime's own take no signals of the program.
+// The runtime's own threads block the program's signals.
 void JobRuntime::start_threads() {
   sigset_t all, before;
   ::sigfillset(&all);

@@ -1,4 +1,4 @@
-// The composition root: makes the parts of a rank, in order, and owns them.
+// The composition root: constructs the parts of a rank, in order, and owns them.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@
 
 namespace musubi::runtime {
 
-// First in the bases of JobRuntime: Runtime refers to it.
+// The first base of JobRuntime: Runtime refers to it.
 struct OwnContext {
   JobContext job;
 };
@@ -44,7 +44,7 @@ class JobRuntime final : private OwnContext, public Runtime {
   Result<void> open();
 
  private:
-  // The parts that use the protocol, in the order in which one needs the other.
+  // The parts that use the protocol, in order of dependence.
   struct Parts {
     Parts(JobContext& job, JobDevices& devices, StaticData& static_data, coherence::Protocol& protocol,
           remote_lock::Grants& grants, coherence::PageManagers* page_managers,

@@ -12,7 +12,7 @@ std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// What a rank that is at another call does not have there: rank 0's payload is everybody's.
+// Marks the payload of this call: a rank at another call gets rank 0's payload without the mark.
 constexpr std::uint64_t mark_of_segments = 0x5e67;
 
 BarrierPayload payload_of(const vm::Segment& segment) {
@@ -27,7 +27,7 @@ BarrierPayload payload_of(const vm::Segment& segment) {
 
 }  // namespace
 
-// A page that belongs to nobody lies before each segment: what runs over the end of one meets it.
+// An unused page precedes each segment and catches overruns of the one before it.
 vm::Segment JobSegments::segment_for(const SegmentRequest& request) const {
   const std::size_t page = os::page_bytes();
   vm::Segment segment;
@@ -89,8 +89,8 @@ void JobSegments::compare_with_rank_0(const vm::Segment& segment) {
   job_.abort(1, here + there + ": every rank makes the same collective calls in the same order");
 }
 
-// The first barrier compares the requests; behind the second every rank has the segment, so nobody hears of a
-// block that it does not know.
+// The first barrier compares the requests; after the second every rank has the segment, so no rank receives a
+// message about a block that it does not know.
 Result<const vm::Segment*> JobSegments::add(const SegmentRequest& request) {
   const vm::Segment wanted = segment_for(request);
   compare_with_rank_0(wanted);

@@ -1,4 +1,4 @@
-// Segments of a job behind those of its start.
+// Segments that a job adds after its start.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ class JobSegments final : public Segments {
   JobDevices& devices_;
   Synchronization& synchronization_;
   coherence::PageManagers* const page_managers_;
-  std::atomic<std::uintptr_t> next_;  // where the next segment may begin
+  std::atomic<std::uintptr_t> next_;  // lowest address for the next segment
 };
 
 }  // namespace musubi::runtime

@@ -12,7 +12,7 @@
 namespace musubi::runtime {
 namespace {
 
-// A lock that is kept must be asked for, which takes as long as some dozens of short releases.
+// A kept lock must be requested from its holder, which takes as long as some dozens of short releases.
 constexpr std::uint32_t uses_before_lock_stays = 8;
 
 std::uint32_t* processor_lock_words(const JobContext& job, JobDevices& devices) {
@@ -103,7 +103,7 @@ void JobSynchronization::suspect_flags() {
   if (keeper_ != nullptr) flags_.expect();
 }
 
-// Blocks of the range from one segment; what lies between segments is skipped.
+// The range's blocks in segments; addresses between segments are skipped.
 Task<> JobSynchronization::fault_all(std::uintptr_t begin, std::uintptr_t end, bool for_writing,
                                      bool siblings) {
   const vm::Access wanted = for_writing ? vm::Access::write : vm::Access::read;
@@ -154,7 +154,7 @@ void JobSynchronization::acquire(sync::Channel channel) {
     threads_.executor().run(flags_.acquire(operation.siblings()));
   } else {
     threads_.executor().run(clock_.acquire(channel));
-    // A turn in the background may have held back what came for stacks, and then not begun to keep order.
+    // A background poll may have held back updates of stacks before the job kept order.
     threads_.executor().run(protocol_.ordering().show_held_back());
   }
 }

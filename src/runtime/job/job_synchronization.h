@@ -1,4 +1,4 @@
-// How the threads of a rank meet those of others: barriers, locks, flushes and atomic operations.
+// Synchronisation between the threads of all ranks: barriers, locks, flushes and atomic operations.
 #pragma once
 
 #include <memory>
@@ -60,13 +60,13 @@ class JobSynchronization final : public Synchronization {
   AtomicValue atomic(std::uintptr_t address, const AtomicOperation& operation) override;
 
   sync::FlagOrder& flags() noexcept { return flags_; }
-  // For locks of other kinds: after one is taken; and `unlock`, a task that releases everything and then
-  // gives a lock back.
+  // For locks of other kinds. show_what_lock_covers(): call after one is taken. hand_over(): `unlock` is a
+  // task that releases all writes, then the lock.
   void show_what_lock_covers();
   void hand_over(Task<> unlock);
 
-  // The thread that works in the background, where settings want one. The new thread takes no signals if the
-  // caller has blocked them. Stop: before any other thread of the runtime ends.
+  // The background thread, if settings want one. The new thread blocks signals if the caller does. Call
+  // stop_background() before any other thread of the runtime ends.
   void start_background();
   void stop_background() noexcept { keeper_.reset(); }
 
@@ -78,7 +78,7 @@ class JobSynchronization final : public Synchronization {
   JobThreads& threads_;
   coherence::Protocol& protocol_;
   sync::LockTable locks_;
-  ProcessorLocks processor_locks_;  // instead of the table, in one memory
+  ProcessorLocks processor_locks_;  // used instead of the table in one memory
   SplitAtomics split_atomics_;
   sync::Clock clock_;
   sync::FlagOrder flags_;
@@ -86,7 +86,7 @@ class JobSynchronization final : public Synchronization {
   JobBarrier barrier_;
   FlagWait flag_wait_;
   const bool relaxed_atomics_;      // setting atomic_order
-  std::unique_ptr<Keeper> keeper_;  // null: there is no background
+  std::unique_ptr<Keeper> keeper_;  // null: no background thread
 };
 
 }  // namespace musubi::runtime

@@ -12,7 +12,7 @@
 namespace musubi::runtime {
 namespace {
 
-// Of an attached thread. A signal handler must find it without an argument: hence thread-local.
+// Of an attached thread; thread-local because a signal handler has no argument to carry it.
 struct ThreadContext {
   vm::AlternateStack alternate_stack;
 };

@@ -30,12 +30,12 @@ class JobThreads final : public Threads {
   }
   void set_count(std::uint32_t threads) noexcept override;
   void wait_local(const std::atomic<std::uint32_t>* word, std::uint32_t value) override;
-  // What of wait_local() comes before sleep. Result: whether the word is another one.
+  // The part of wait_local() before it sleeps. Result: whether the word has changed.
   bool look_local(const std::atomic<std::uint32_t>* word, std::uint32_t value);
   void wake_local(const std::atomic<std::uint32_t>* word) override;
 
-  // A thread inside the runtime, on its executor: no handler of the program runs there from before a task is
-  // made until it has gone.
+  // A thread inside the runtime, on its executor: handlers of the program are deferred from before a task is
+  // made until it has been destroyed.
   class Entry {
    public:
     explicit Entry(JobThreads& threads)
@@ -52,7 +52,7 @@ class JobThreads final : public Threads {
   // Threads that libraries start are not attached, and get their executor at their first fault.
   Entry executor() { return Entry(*this); }
 
-  // Whether all threads that may touch shared memory are those of teams.
+  // Whether only threads of teams may touch shared memory.
   bool knows_all() const noexcept { return outsiders_.load() == 0; }
   sync::Stand& stand() noexcept { return stand_; }
   class Operation {
@@ -67,10 +67,10 @@ class JobThreads final : public Threads {
   };
   Operation begin_operation() noexcept { return Operation(*this); }
 
-  // Lets others have the core, for a moment.
+  // Yields the core for a moment.
   void step_aside();
   static void nap() noexcept;
-  // Whether threads outnumber the cores, so that a wait is to give its core away.
+  // Whether threads outnumber the cores, so that a waiting thread should yield its core.
   bool share_cores() const noexcept { return yields_.load(std::memory_order_relaxed) != 0; }
 
  private:

@@ -10,7 +10,7 @@
 namespace musubi::runtime {
 namespace {
 
-// `word`: what a put stores; afterwards the result of the other verbs. It lies in the frame, never in shared
+// `word`: the operand of a put; afterwards the result of any other verb. It is in the frame, never in shared
 // memory.
 Task<std::uint64_t> carry_out(fabric::Fabric& fabric, Rank owner, fabric::Step step, std::uint64_t word) {
   step.local = &word;

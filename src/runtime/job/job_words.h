@@ -1,6 +1,6 @@
-// The team words in the control region of each rank, and after them the runtime's own: the counters on their
-// way to rank 0, what the ranks agree on, then the races of all ranks, at rank 0. Words of peers within reach
-// are changed by processor atomics, the others by the fabric.
+// The team words in the control region of each rank, followed by the runtime's own words: counters on their
+// way to rank 0, values that ranks agree on, and the races of all ranks, at rank 0. Processor atomics change
+// the words of peers within reach; the fabric changes all other ones.
 #pragma once
 
 #include <vector>
@@ -22,7 +22,7 @@ class JobWords final : public Words {
   static constexpr std::size_t split_atomics_lock = race_has_joined + 1;
   static constexpr std::size_t word_count = split_atomics_lock + 1;
 
-  // The words of each rank lie at `offset` in its control region.
+  // Each rank's words are at `offset` in its control region.
   JobWords(fabric::Fabric& fabric, trace::Counters& counters, std::uint64_t offset);
 
   bool all_within_reach() const noexcept override { return all_within_reach_; }
@@ -41,7 +41,7 @@ class JobWords final : public Words {
  private:
   // Null: the word is out of reach.
   std::uint64_t* within_reach(Rank owner, std::size_t index);
-  // Carries out `step` on the word by the fabric. Result: what was there (of a put, what is now). Blocks
+  // Executes `step` on the word through the fabric. Result: the old value, or for a put the new one. Blocks
   // politely.
   std::uint64_t operate(Rank owner, std::size_t index, fabric::Verb verb, std::uint64_t operand = 0,
                         std::uint64_t compare = 0);
@@ -49,8 +49,8 @@ class JobWords final : public Words {
   fabric::Fabric& fabric_;
   trace::Counters& counters_;
   const std::uint64_t offset_;
-  // Of each rank; null: out of reach. Where processor atomics and those of the fabric do not mix, all are the
-  // fabric's.
+  // By rank; null: out of reach. Where processor atomics and the fabric's do not mix, the fabric does all
+  // operations.
   std::vector<std::uint64_t*> words_;
   bool all_within_reach_ = true;
 };

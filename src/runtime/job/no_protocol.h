@@ -1,6 +1,5 @@
-// Instead of a protocol where all ranks map one memory, or there is one rank: the processors keep it
-// coherent. Segments are left open from the start, but for stacks, which their owner opens; nothing is ever
-// compared.
+// Replaces the protocol if all ranks map one memory, or there is one rank: the processors keep it coherent.
+// Segments are open from the start, except stacks, which their owner opens; no data is ever compared.
 #pragma once
 
 #include "base/event.h"
@@ -14,7 +13,7 @@ class NoProtocol final : public coherence::Protocol {
  public:
   NoProtocol(const vm::Space& space, vm::Vm& vm) : space_(space), vm_(vm) {}
 
-  // All that a program may touch is open.
+  // All memory that a program may touch is open.
   Task<bool> fault(BlockId, vm::Access) override { co_return false; }
   Task<> release(coherence::Scope, bool) override { co_return; }
   bool release_at_once(bool) override { return true; }
@@ -31,7 +30,7 @@ class NoProtocol final : public coherence::Protocol {
     auto pass = co_await gate_.enter();
     modification.apply(reinterpret_cast<std::byte*>(space_.extent(block).address));
   }
-  // Threads of the program may operate on the same word meanwhile: by one instruction.
+  // One instruction, because threads of the program may operate on the same word at the same time.
   bool modify_at_once(BlockId block, coherence::Modification& modification) override {
     const AtomicOperation* const operation = modification.operation;
     if (operation == nullptr || !is_one_instruction(*operation, modification.offset)) return false;

@@ -10,7 +10,7 @@
 namespace musubi::runtime {
 namespace {
 
-// Empty: nothing. The same at every rank.
+// The reason against it; empty: none. The same on every rank.
 std::string what_forbids_it(const config::Settings& settings, const bootstrap::Bootstrap& bootstrap,
                             const SharedFromStart& shared) {
   if (bootstrap.hosts().count() != 1) return "the ranks are on several hosts";
@@ -20,7 +20,7 @@ std::string what_forbids_it(const config::Settings& settings, const bootstrap::B
   return std::string(shared.keeps_memories_apart);
 }
 
-// What the user wants to see is what a protocol does.
+// The user wants to see the work of a protocol.
 bool watches_protocol(const config::Settings& settings, bootstrap::Bootstrap& bootstrap) {
   return settings.stats || static_cast<bool>(bootstrap.event_log());
 }

@@ -1,6 +1,5 @@
-// The barrier of ranks that map one memory: they count themselves in words at rank 0. No release, no acquire.
-// One of several rounds (sync/barrier.h) would switch threads in each of them where ranks outnumber the
-// cores.
+// The barrier of ranks that map one memory: an arrival counter at rank 0. No release, no acquire. A barrier
+// of several rounds (sync/barrier.h) would switch threads in each round if ranks outnumber the cores.
 #pragma once
 
 #include <array>
@@ -13,20 +12,20 @@ namespace musubi::runtime {
 class ProcessorBarrier {
  public:
   using Payload = std::array<std::uint64_t, 6>;
-  // What it needs of memory that all ranks map: zeros, at `alignment`.
+  // Zeroed memory that all ranks map, aligned to `alignment`.
   static constexpr std::size_t bytes = 256;
   static constexpr std::size_t alignment = 64;
 
   ProcessorBarrier(std::byte* place, std::uint32_t ranks) noexcept
       : words_(reinterpret_cast<Words*>(place)), ranks_(ranks) {}
 
-  // Blocks until all ranks have come; by one thread of each rank at a time. `gives`: of one rank in each
-  // passage, whose payload all have afterwards. `wait`(word, value): returns when the word is another one, or
-  // for no reason. `wake`(word): all that wait for it.
+  // Blocks until all ranks have arrived; called by one thread of each rank at a time. `gives`: true on one
+  // rank in each passage, whose payload all ranks get. `wait`(word, value): returns when the word differs, or
+  // spuriously. `wake`(word): wakes all waiting threads.
   template <class Wait, class Wake>
   void pass(bool gives, Payload& payload, Wait wait, Wake wake) {
     const std::uint32_t passage = words_->passages.load(std::memory_order_relaxed);
-    // No rank gives the next payload but one before all have taken this one.
+    // Two buffers: no rank gives the payload after the next before all have taken this one.
     Payload& given = words_->payloads[passage % 2];
     if (gives) given = payload;
     if (words_->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks_) {

@@ -1,4 +1,4 @@
-// What the program's shared memory is for, for the rules about its stores.
+// The uses of the program's shared memory, for the rules about its stores.
 #pragma once
 
 #include "runtime/api/synchronization.h"
@@ -9,7 +9,7 @@ namespace musubi::runtime {
 
 class ProgramObjects final : public stores::Objects {
  public:
-  // `plan` outlives this.
+  // `plan` outlives this object.
   explicit ProgramObjects(const AddressPlan& plan) : plan_(plan) {}
 
   void set_allocations(const Synchronization::Allocations* allocations) { allocations_ = allocations; }
@@ -19,7 +19,7 @@ class ProgramObjects final : public stores::Objects {
     if (segment == nullptr) return Kind::apart;
     return segment->holds_stacks ? Kind::stack : Kind::shared;
   }
-  // Of all but the heap: the segment.
+  // Outside the heap: the segment.
   AddressRange allocations_at(std::uintptr_t address) const noexcept override {
     const vm::Segment* const segment = plan_.space.segment_at(address);
     if (segment == nullptr) return {};

@@ -7,7 +7,7 @@
 
 namespace musubi::runtime {
 
-// Of all that found a race the first to tell names its place.
+// The first rank to report a race determines the place that is named.
 void RaceReport::tell() {
   const std::uint64_t bytes = job_.counters.get(trace::Counter::races);
   if (bytes == 0) return;

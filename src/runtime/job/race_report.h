@@ -1,5 +1,5 @@
-// What the end of a job says of data races that merges have found: one line, or all places with
-// `--set report_races=true`.
+// Reports the data races that merges have found, at the end of the job: one line, or all places with `--set
+// report_races=true`.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ class RaceReport {
   RaceReport(const JobContext& job, JobWords& words, const coherence::RaceLog& races)
       : job_(job), words_(words), races_(races) {}
 
-  // Before a barrier, each rank: what it found is known at rank 0 after it.
+  // Each rank, before a barrier: rank 0 knows this rank's findings after it.
   void tell();
-  // After it, rank 0: the line, if any rank has found a race.
+  // Rank 0, after it: prints the line, if any rank has found a race.
   void print_line();
-  // The same for the report: each rank the places that it found; rank 0 the sums of all ranks.
+  // For the full report: each rank prints the places that it found, rank 0 the sums of all ranks.
   void print_places();
   static void print_sums(std::uint64_t races, std::uint64_t words_kept_whole, std::uint64_t words_joined);
 

@@ -32,7 +32,7 @@ void ServiceThread::work() {
       if (const std::string line = memory_watch.shortage(); !line.empty()) job_.abort(1, line);
     }
     if (!answered) {
-      ::sched_yield();  // the asker waits, and so empties its mailbox
+      ::sched_yield();  // the waiting caller empties its mailbox
     } else if (idle && devices_.job_fabric().has_lost_a_peer()) {
       if (const std::string line = devices_.job_fabric().reason_to_end(); !line.empty()) job_.abort(1, line);
       os::sleep_ns(nap_ns);

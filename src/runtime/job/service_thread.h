@@ -1,5 +1,5 @@
-// The service thread of a rank: delivers messages that arrive while no thread of the rank looks, and does
-// what they ask for.
+// The service thread of a rank: delivers messages that arrive while no thread of the rank polls, and executes
+// their requests.
 #pragma once
 
 #include <atomic>
@@ -17,11 +17,11 @@ class ServiceThread {
   ServiceThread(JobContext& job, JobDevices& devices, JobMessages& messages, JobCalls& calls,
                 JobEnding& ending)
       : job_(job), devices_(devices), messages_(messages), calls_(calls), ending_(ending) {}
-  // Waits for its end.
+  // Waits for the thread to end.
   ~ServiceThread();
   ServiceThread(const ServiceThread&) = delete;
 
-  // The new thread takes no signals if the caller has blocked them.
+  // The new thread blocks signals if the caller does.
   void start() {
     thread_ = std::thread([this] { work(); });
   }

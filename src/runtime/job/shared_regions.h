@@ -1,5 +1,5 @@
-// The memory that ranks offer each other. An access to it can fail: the kernel answers with SIGBUS when it
-// cannot bring the page into being.
+// The memory that ranks offer each other. An access can fail: the kernel raises SIGBUS if it cannot allocate
+// the page.
 #pragma once
 
 #include <array>
@@ -12,11 +12,11 @@ namespace musubi::runtime {
 
 class SharedRegions final : public vm::SignalOwner {
  public:
-  // The regions of every rank, all of these sizes. `fabric` outlives this.
+  // The regions of every rank, all of these sizes. `fabric` outlives this object.
   SharedRegions(fabric::Fabric& fabric, const std::array<fabric::RegionMemory, 6>& regions)
       : fabric_(fabric), regions_(regions) {}
 
-  // Fatal, with what it means, for SIGBUS in one of the regions; else foreign.
+  // Fatal, with an explanation, for SIGBUS in one of the regions; otherwise foreign.
   vm::SignalVerdict on_signal(int signal, const siginfo_t& information,
                               ucontext_t& context) noexcept override;
 

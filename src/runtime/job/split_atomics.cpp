@@ -9,7 +9,7 @@
 namespace musubi::runtime {
 namespace {
 
-// Only one holder at a time in the job. Its handlers wait: they might come for the lock themselves.
+// Holds the job's lock for these operations, with handlers deferred: a handler might need the lock itself.
 class Alone {
  public:
   Alone(Words& words, std::size_t lock) : words_(words), lock_(lock) {
@@ -28,8 +28,8 @@ class Alone {
   const std::size_t lock_;
 };
 
-// Calls visit(place, bytes, shift of its bits in the operand) for parts that have a width of operations and
-// lie in one block.
+// Calls visit(place, bytes, shift of its bits in the operand) for parts of a valid operation width, each
+// within one block.
 template <class Visit>
 void for_each_part(std::uintptr_t address, std::uintptr_t border, unsigned bytes, Visit visit) {
   for (unsigned at = 0; at < bytes;) {

@@ -1,5 +1,5 @@
-// Atomic operations on unaligned memory that lies in two blocks. One at a time in the whole job, slowly, as
-// for processors.
+// Atomic operations on unaligned memory that spans two blocks. They run one at a time in the whole job,
+// slowly, as split locks of processors are.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace musubi::runtime {
 
 class SplitAtomics {
  public:
-  // Word `lock` of rank 0 excludes all others of these; `words` outlives this.
+  // Word `lock` of rank 0 serialises these operations; `words` outlives this object.
   SplitAtomics(Words& words, std::size_t lock) : words_(words), lock_(lock) {}
 
-  // An operation on memory of one block. Result: what was there.
+  // An operation on memory of one block. Result: the old value.
   using Step = std::function<AtomicValue(std::uintptr_t, const AtomicOperation&)>;
-  // `border`: where the second block begins. The parts are read and written by `step`, so operations within
-  // one of the blocks, on bytes that this one does not change, lose nothing. Result: what was there. Blocks
-  // politely. Any thread of the program, not inside a fault.
+  // `border`: the beginning of the second block. `step` reads and writes the parts, so concurrent operations
+  // within one of the blocks, on bytes that this one does not change, lose nothing. Result: the old value.
+  // Blocks politely. Any thread of the program, not inside a fault.
   AtomicValue carry_out(std::uintptr_t address, std::uintptr_t border, const AtomicOperation& operation,
                         const Step& step);
 

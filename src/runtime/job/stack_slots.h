@@ -1,4 +1,4 @@
-// The stacks of this rank's threads in the shared range: which slots are in use, and how deep.
+// The stacks of this rank's threads in the shared range: the slots in use, and the used depth of each.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ class StackSlots {
         base_(layout.stacks_base + self.value * layout.stack_slot_bytes * layout.stack_slots_per_rank),
         used_(layout.stack_slots_per_rank, Use::never) {}
 
-  // Result: false when all slots are in use.
+  // Result: false if all slots are in use.
   bool take(ThreadStack* stack) {
     lock_.lock();
     std::size_t slot = 0;
@@ -37,7 +37,7 @@ class StackSlots {
     if (!found) return false;
     const std::uintptr_t low = base_ + slot * layout_.stack_slot_bytes + layout_.stack_guard_bytes;
     const std::uintptr_t high = base_ + (slot + 1) * layout_.stack_slot_bytes;
-    if (fresh) {  // pinned once and for all
+    if (fresh) {  // pinned permanently
       const std::uint64_t first = space_.block_at(low)->value;
       protocol_.pin(BlockId{first}, space_.block_at(high - 1)->value - first + 1);
     }

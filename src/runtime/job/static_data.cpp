@@ -13,8 +13,8 @@ bool is_zero(const std::byte* bytes, std::size_t count) {
   return count == 0 || (bytes[0] == std::byte{0} && std::memcmp(bytes, bytes + 1, count - 1) == 0);
 }
 
-// The image of one range before it is replaced. Reading a page that nobody has touched would bring it into
-// being, and a program may have gigabytes of them.
+// The contents of one range before it is replaced. Reads no untouched page: reading allocates it, and a
+// program may have gigabytes of them.
 class Image {
  public:
   explicit Image(const SharedRange& range)
@@ -45,7 +45,7 @@ class Image {
   std::vector<bool> touched_;
 };
 
-// Copies the blocks that are not zero. Result: these.
+// Copies the nonzero blocks. Result: the blocks copied.
 std::vector<BlockId> fill_from(const SharedRange& range, const vm::Space& space, const vm::Segment& segment,
                                std::byte* view) {
   const Image image(range);
@@ -56,7 +56,7 @@ std::vector<BlockId> fill_from(const SharedRange& range, const vm::Space& space,
     const BlockId block{segment.first_block.value + k};
     const vm::Extent extent = space.extent(block);
     const std::size_t at = extent.address - range.address;
-    // Zeros are there already, and copying them would take memory.
+    // The segment is zero already, and copying zeros would take memory.
     if (image.is_zero_at(at, extent.bytes)) continue;
     std::memcpy(view + extent.offset, image.bytes_at(at), extent.bytes);
     filled.push_back(block);
@@ -64,7 +64,7 @@ std::vector<BlockId> fill_from(const SharedRange& range, const vm::Space& space,
   return filled;
 }
 
-// What a range held before it was replaced, page by page, without the pages of zeros.
+// The contents of a range before it was replaced, page by page, without zero pages.
 class Contents {
  public:
   Contents() = default;
@@ -104,7 +104,7 @@ void StaticData::open(vm::PagedVm& vm) {
   add_private_parts(private_bytes_);
 }
 
-// Rank 0's bytes win, everybody else's are dropped (but for the private ones).
+// All ranks get rank 0's bytes, except for the private ones.
 void StaticData::share_globals(coherence::Protocol& protocol) {
   const vm::Space& space = job_.plan.space;
   for (const SharedRange& range : globals_) {
@@ -123,7 +123,7 @@ void StaticData::share_library(std::span<const SharedRange> ranges,
   for (const SharedRange& range : ranges) {
     const Contents contents = own_bytes_win ? Contents(range) : Contents();
     share_range(range, private_bytes);
-    // As the program would write them: the blocks are zeros everywhere.
+    // By stores, as the program would: the blocks are zero on all ranks.
     contents.write();
   }
 }

@@ -1,4 +1,4 @@
-// Static data of the program and of its libraries becomes part of the shared space.
+// Makes static data of the program and its libraries part of the shared space.
 #pragma once
 
 #include <span>
@@ -14,24 +14,24 @@ namespace musubi::runtime {
 
 class StaticData {
  public:
-  // `globals` and `private_bytes` are the program's, of the start.
+  // `globals` and `private_bytes` are those of the program at the start.
   StaticData(const JobContext& job, std::span<const SharedRange> globals,
              std::span<const PrivateBytes> private_bytes);
 
-  // The bytes that the protocol leaves to each rank. Complete, for the globals, from open() on.
+  // The bytes that the protocol leaves private. Complete, for the globals, from open() on.
   const coherence::PrivateParts& private_parts() const noexcept { return private_parts_; }
 
-  // Before the protocol is made. `vm` outlives this.
+  // Call before the protocol is made. `vm` outlives this object.
   void open(vm::PagedVm& vm);
-  // As Memory::share_globals, without the barrier behind it, in a job of several ranks.
+  // As Memory::share_globals, without the final barrier, in a job of several ranks.
   void share_globals(coherence::Protocol& protocol);
   // As Memory::share_library.
   void share_library(std::span<const SharedRange> ranges, std::span<const PrivateBytes> private_bytes,
                      bool own_bytes_win);
 
  private:
-  // Makes the range part of the shared space: zeros, but for private bytes and what has been put into the
-  // system view before.
+  // Makes the range part of the shared space: zero, except for private bytes and data already in the system
+  // view.
   void share_range(const SharedRange& range, std::span<const PrivateBytes> private_bytes);
   void add_private_parts(std::span<const PrivateBytes> private_bytes);
 

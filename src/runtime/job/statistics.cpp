@@ -12,8 +12,9 @@ bool Statistics::is_asked() const noexcept {
   return job_.settings.stats || job_.settings.report_races;
 }
 
-// The counters travel in the words after the team words: rank 0 reads them with one-sided loads, and the
-// others wait for it. No barrier here has news that a rank would get from one that has left.
+// The counters are passed in the words after the team words: rank 0 reads them with one-sided loads, while
+// the other ranks wait for it. No barrier here announces changes that a rank would have to fetch from one
+// that has left.
 void Statistics::report() {
   if (!reports()) return;
   races_.tell();
@@ -44,7 +45,7 @@ std::uint64_t Statistics::sum(trace::Counter counter) {
   return result;
 }
 
-// One row per counter that is not zero everywhere, one column per rank.
+// One row per counter that is not zero on all ranks, one column per rank.
 void Statistics::print_counters() {
   std::string text = "musubi: statistics by rank (the last column is the sum; vm_driver of rank 0: " +
                      std::string(vm_driver_) + ")\n";
@@ -67,7 +68,7 @@ void Statistics::print_counters() {
   std::fputs((text + shortage_line()).c_str(), stderr);
 }
 
-// Where much of what is fetched was here before, memory is what the program waits for.
+// If a large share of the fetched data was here before, the program waits because of too little memory.
 std::string Statistics::shortage_line() {
   constexpr std::uint64_t share_told = 4;
   std::uint64_t fetched = 0, again = 0;

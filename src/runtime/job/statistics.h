@@ -1,4 +1,4 @@
-// What a job prints at its end: data races, and what `--stats` asks for.
+// The report at the end of a job: data races, and the output of `--stats`.
 #pragma once
 
 #include <string>
@@ -22,10 +22,10 @@ class Statistics {
         races_(job, words, races),
         vm_driver_(vm_driver) {}
 
-  // Whether report() does anything; the same at every rank.
+  // Whether report() prints anything; the same on every rank.
   bool reports() const noexcept;
-  // Prints that the program has data races, and what the settings ask for: each rank the places of its races,
-  // rank 0 the rest. Collective.
+  // Prints a note on the program's data races, and the reports that settings ask for: each rank the places of
+  // its races, rank 0 the rest. Collective.
   void report();
 
  private:

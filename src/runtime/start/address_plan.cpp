@@ -9,38 +9,39 @@
 namespace musubi::runtime {
 namespace {
 
-// Far from where the kernel puts programs (0x55…, or 0x400000) and libraries (0x7f…) without randomisation.
+// Far from the addresses where the kernel puts programs (0x55…, or 0x400000) and libraries (0x7f…) without
+// randomisation.
 constexpr std::uintptr_t shared_base = 0x1000'0000'0000;
 constexpr std::size_t page_bytes = 4096;
-// Three views of it fit beside program and libraries, into the gaps between them.
+// Three views of the space fit into the gaps around program and libraries.
 constexpr std::size_t shared_bytes_max = std::size_t{34} << 40;
-// Of a rank, unless set: what its heap gets before stacks get more than some, and what it gets of the rest,
-// so that one object may be larger than a machine.
+// Defaults of a rank: its heap gets heap_bytes_kept before stacks get more than their minimum, and up to
+// heap_bytes_max of the rest, so that one object may be larger than a machine.
 constexpr std::size_t heap_bytes_kept = std::size_t{32} << 30;
 constexpr std::size_t heap_bytes_max = std::size_t{1} << 40;
-// Of all views of all heaps: a wild pointer that meets one of them is not reported.
+// Limit for all views of all heaps: a wild pointer into a view is not reported.
 constexpr std::size_t heap_views_bytes_max = std::size_t{16} << 40;
 constexpr std::size_t global_bytes_max = std::size_t{16} << 30;
 constexpr std::size_t added_bytes_max = std::size_t{64} << 30;
-constexpr std::size_t stack_slots_kept = 33;  // before the heap gets all that it may have
+constexpr std::size_t stack_slots_kept = 33;  // before the heap may grow to heap_bytes_max
 constexpr std::size_t library_span_max = std::size_t{64} << 30;
 constexpr std::size_t late_library_bytes_max = std::size_t{4} << 30;
-// A page may be shared while its neighbour is the library's own.
+// One page, because its neighbour may be private to the library.
 constexpr std::size_t library_block_bytes = page_bytes;
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// Address space that one rank's heap and stacks may have: all ranks' together lie in each view. The rest of
-// the processor's addresses is left to tables, libraries and the program.
+// Address space for one rank's heap and stacks: each view contains those of all ranks. The rest of the
+// processor's addresses is left to tables, libraries and the program.
 std::size_t share_of_rank(const Mappers& mappers) {
   constexpr std::size_t for_views = std::size_t{100} << 40;
   return for_views / mappers.views() / mappers.ranks;
 }
 
-// A quarter of what the heap need not have, and some at least, of half of the share; but a stack for each
-// thread of the team.
+// A quarter of the address space beyond heap_bytes_kept, at least stack_slots_kept slots as far as half of
+// the share allows, and always a slot for each thread of the team.
 std::size_t stack_slots(const config::Settings& settings, const Mappers& mappers, std::size_t slot_bytes) {
   const std::size_t share = share_of_rank(mappers);
   const std::size_t needed = settings.threads_per_rank + 1;
@@ -78,7 +79,7 @@ std::size_t bytes_to_add(const config::Settings& settings, const Mappers& mapper
   return adds_segments ? bytes : 0;
 }
 
-// Of a segment whose own setting is `own`; 0: learned.
+// `own`: the segment's own setting. Result: 0 if the unit is learned.
 std::uint8_t merge_unit(const std::string& own, const std::string& of_job) {
   const std::string& word = own == "merge_unit" ? of_job : own;
   return word == "auto" ? std::uint8_t{0} : static_cast<std::uint8_t>(word[0] - '0');
@@ -121,7 +122,7 @@ void add_libraries(const char* name, std::uintptr_t base, std::size_t bytes, std
   plan.space.add(segment);
 }
 
-// From the first library's data to the last one's.
+// The range from the first library's data to the end of the last one's.
 void find_libraries(std::span<const SharedRange> globals, Layout& layout) {
   std::uintptr_t begin = ~std::uintptr_t{0}, end = 0;
   for (const SharedRange& range : globals) {
@@ -133,7 +134,7 @@ void find_libraries(std::span<const SharedRange> globals, Layout& layout) {
   layout.libraries_bytes = end == 0 ? 0 : end - begin;
 }
 
-// Larger than most frames, which would otherwise reach the next stack without a fault.
+// Larger than most frames, so that an overflow does not skip the guard.
 std::size_t stack_guard_bytes(const config::Settings& settings) {
   constexpr std::size_t guard_bytes_max = std::size_t{8} << 20;
   const std::size_t block = settings.stack_block_bytes;

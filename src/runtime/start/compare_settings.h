@@ -8,10 +8,10 @@
 
 namespace musubi::runtime {
 
-// The collective settings, as one rank tells them to the others.
+// The collective settings of one rank, as text.
 std::string collective_settings(const config::Settings& settings);
 
-// Result: empty when all ranks have the same, or one line for the user: which setting, and what to do.
+// Result: empty if all ranks have the same, otherwise one line for the user with the setting and the remedy.
 std::string settings_difference(const std::vector<std::string>& by_rank);
 
 }  // namespace musubi::runtime

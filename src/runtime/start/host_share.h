@@ -1,5 +1,5 @@
-// What the ranks of one host share: this decides how a rank waits, how it protects its pages, and when memory
-// runs out. Ranks of other hosts take nothing of it.
+// The ranks and cores of one host: these decide how a rank waits, how it protects its pages, and when memory
+// runs out.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace musubi::runtime {
 
 struct HostShare {
   std::uint32_t ranks = 1;  // of the job, on this rank's host
-  std::uint32_t cores = 1;  // that these may use together
+  std::uint32_t cores = 1;  // that these ranks may use together
 };
 
-// Collective, an exchange. `core_set`: the cores of the calling rank (os::allowed_core_set).
+// Collective: one exchange. `core_set`: the cores of the calling rank (os::allowed_core_set).
 Result<HostShare> find_host_share(bootstrap::Bootstrap& bootstrap, const std::string& core_set);
 
-// How threads wait where each rank has so many, but for what the settings say.
+// How threads wait if each rank has `threads_per_rank`, unless settings say otherwise.
 fabric::WaitingPolicy waiting_policy_on(const HostShare& host, const config::Settings& settings,
                                         std::uint32_t threads_per_rank);
 

@@ -10,19 +10,19 @@ namespace musubi::runtime {
 namespace {
 
 constexpr std::uint64_t MiB = std::uint64_t{1} << 20;
-// Looking costs a microsecond, or some hundred where the machine is asked.
+// A check costs a microsecond, or some hundred if it reads the machine's state.
 constexpr std::uint64_t look_least = MiB;
 constexpr std::uint64_t look_first = 16 * MiB;
 constexpr std::uint64_t copies_of_block = 2;
-// Memory that must stay free, so that the job can still end in order.
+// Memory that must stay free so that the job can end in order.
 constexpr std::uint64_t reserve_bytes = 64 * MiB;
-// Freed in batches: a sixteenth of what the rank may hold, or this much where the machine is the limit.
+// Freed in batches: a sixteenth of bytes_max, or slack_of_machine if the machine is the limit.
 constexpr std::uint64_t slack_share = 16;
 constexpr std::uint64_t slack_of_machine = 64 * MiB;
 
 std::uint64_t bytes_of(int file) noexcept {
   struct stat status {};
-  constexpr std::uint64_t unit = 512;  // of st_blocks, whatever the file system's blocks are
+  constexpr std::uint64_t unit = 512;  // unit of st_blocks on every file system
   return ::fstat(file, &status) == 0 ? static_cast<std::uint64_t>(status.st_blocks) * unit : 0;
 }
 
@@ -48,7 +48,7 @@ MemoryWatch::Verdict MemoryWatch::opening(std::size_t bytes) noexcept {
   if (opened < look_at_.load(std::memory_order_relaxed)) return Verdict::go_on;
   if (!bytes_max_) {
     due_.store(true, std::memory_order_relaxed);
-    // Each look sets the time of the next one; until then nobody need be woken again and again.
+    // Each check sets the time of the next one; until then callers need not wake it again.
     look_at_.store(opened + look_first, std::memory_order_relaxed);
     return Verdict::look;
   }
@@ -65,12 +65,12 @@ std::uint64_t MemoryWatch::excess() const {
   return held > most ? held - most + slack_ : 0;
 }
 
-// Where the machine is the limit, each rank of the host has an equal share of what is left beyond the
+// If the machine is the limit, each rank of the host has an equal share of the memory left beyond the
 // reserve.
 std::uint64_t MemoryWatch::bytes_wanted_at_most() const {
   if (bytes_max_) return *bytes_max_ - slack_;
   const std::optional<std::uint64_t> left = bytes_left_();
-  if (!left) return UINT64_MAX / 2;  // not known
+  if (!left) return UINT64_MAX / 2;  // unknown
   const std::uint64_t held = bytes_held(), kept = reserve_bytes + slack_;
   if (*left >= kept) return held + (*left - kept) / ranks_;
   return held - std::min(held, (kept - *left) / ranks_);

@@ -1,9 +1,9 @@
-// Keeps a job from using more memory than there is: it ends with a line that says so, before the kernel kills
-// one of its processes for want of memory.
+// Keeps a job within the available memory: it ends with a message before the kernel kills one of its
+// processes for lack of memory.
 //
-// The memory that a rank takes for shared blocks is pages of its memory files, and the kernel counts these. A
-// fault brings at most two pages into being for each that it opens: the rank's own and its public copy. So it
-// is enough to look again when faults have opened as much as was left.
+// The shared blocks of a rank take pages of its memory files, which the kernel counts. A fault creates at
+// most two pages for each page that it opens: the rank's own and its public copy. A check is therefore due
+// only when faults have opened as much as was left.
 #pragma once
 
 #include <array>
@@ -18,39 +18,39 @@ namespace musubi::runtime {
 
 class MemoryWatch {
  public:
-  // Pages of these, by file: the rank's own memory, public copies, words.
+  // Files of the rank's own memory, public copies, and words.
   using Files = std::array<int, 3>;
-  // Memory that all processes of the machine or control group can still get; empty: not known.
+  // Memory that all processes of the machine or control group can still get; empty: unknown.
   using BytesLeft = std::function<std::optional<std::uint64_t>()>;
 
-  // Without `bytes_max` the machine is the limit. `ranks`: of this host, all of which take from it.
+  // Without `bytes_max` the machine is the limit. `ranks`: those of this host, which share it.
   MemoryWatch(const Files& files, std::optional<std::uint64_t> bytes_max, std::uint32_t ranks,
               BytesLeft bytes_left);
 
   enum class Verdict : std::uint8_t {
     go_on,
-    look,  // memory gets short: somebody outside the fault handler should free excess(), then call shortage()
-    stop,  // the rank holds more than it may: room must be made first, or limit_message() says why it cannot
+    look,  // memory runs short: a thread outside the fault handler should free excess(), then call shortage()
+    stop,  // the rank holds more than bytes_max: make room first, or report limit_message()
   };
-  // A fault is about to open `bytes` at most. Any thread, also inside a fault handler.
+  // A fault is about to open at most `bytes`. Any thread, also inside a fault handler.
   Verdict opening(std::size_t bytes) noexcept;
 
-  // Whether some caller got the answer `look`, and nobody has looked since. Any thread.
+  // Whether a caller got `look` and shortage() has not been called since. Any thread.
   bool is_due() const noexcept { return due_.load(std::memory_order_relaxed); }
-  // How much should be freed, so that faults need not wait for it; 0 while there is room. And how much the
-  // rank should hold at most. Not inside a fault handler.
+  // The bytes that should be freed so that faults need not wait (0 while there is room), and the most that
+  // the rank should hold. Not inside a fault handler.
   std::uint64_t excess() const;
   std::uint64_t bytes_wanted_at_most() const;
   // Whether the rank holds more than `bytes_max`. Any thread.
   bool is_over() const noexcept { return bytes_max_ && bytes_held() > *bytes_max_; }
-  // Looks at the machine; of use without `bytes_max`. Result: empty, or the line with which the job should
-  // end. One thread; not inside a fault handler.
+  // Checks the machine; needed only without `bytes_max`. Result: empty, or the message with which the job
+  // should end. One thread; not inside a fault handler.
   std::string shortage();
 
   // Of all files. Any thread, signal-safe.
   std::uint64_t bytes_held() const noexcept;
 
-  // The line for `stop`, without a byte of memory: inside a fault handler there may be none.
+  // The message for `stop`, made without allocation: inside a fault handler there may be no memory.
   struct Line {
     char text[320];
   };
@@ -59,11 +59,11 @@ class MemoryWatch {
  private:
   const Files files_;
   const std::optional<std::uint64_t> bytes_max_;
-  const std::uint64_t slack_;  // below what is allowed: from here on room is made, down to twice as much
+  const std::uint64_t slack_;  // distance from the limit at which freeing starts; it goes on to twice that
   const std::uint32_t ranks_;
   const BytesLeft bytes_left_;
   std::atomic<std::uint64_t> opened_;
-  std::atomic<std::uint64_t> look_at_;  // when as much is opened
+  std::atomic<std::uint64_t> look_at_;  // a check is due when this much has been opened
   std::atomic<bool> due_{false};
 };
 

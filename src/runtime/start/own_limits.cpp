@@ -12,12 +12,12 @@
 namespace musubi::runtime {
 namespace {
 
-// Of a rank, without what it shares: program, libraries, private memory.
+// Private memory of a rank: program, libraries, allocations.
 constexpr std::uint64_t own_bytes = std::uint64_t{1} << 30;
-// Memory files of peers, and connections to them; and what every process of the runtime has open.
+// Memory files of peers and connections to them; and files that every process of the runtime opens.
 constexpr std::uint64_t files_per_rank = 7, files_of_runtime = 64;
 
-// As the kernel has it: what a program is shown may differ.
+// The kernel's limit, which may differ from the one that a program sees.
 rlimit limit_on(__rlimit_resource resource) {
   rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
   os::system_call(SYS_prlimit64, 0, resource, 0, os::as_argument(&limit));

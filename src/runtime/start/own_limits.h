@@ -1,4 +1,4 @@
-// The limits of this process (setrlimit), and what a rank needs.
+// The limits of this process (setrlimit) against the needs of a rank.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace musubi::runtime {
 
-// Error: a limit that a shell, a batch system or a program in front has set allows less than a rank reserves;
-// says which, and what to do.
+// Error: a limit set by a shell, a batch system or a wrapper is less than a rank reserves; the message gives
+// limit and remedy.
 Result<void> fits_limits(const Reservation& reservation);
 
-// Raises the soft limit of open files by what a rank of so many needs itself, up to the hard limit.
+// Raises the soft limit on open files by the needs of a rank among `ranks`, up to the hard limit.
 void raise_open_files(std::uint32_t ranks);
 
 }  // namespace musubi::runtime

@@ -1,5 +1,5 @@
-// The memory files of one rank: what the program sees, the public copies, the words of the blocks, the
-// control region, global memory, the lists of the policy `entry`.
+// The memory files of one rank: the program's memory, the public copies, the words of the blocks, the control
+// region, global memory, the lists of the policy `entry`.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class MemoryFiles final : public coherence::BlockPages {
                                                    const coherence::entry::Sizes& entry_sizes);
   static std::size_t private_bytes(const AddressPlan& plan);
 
-  // What the program sees. Where all ranks map one memory, it is this.
+  // The memory that the program sees; shared by all ranks if they map one memory.
   int private_file() const { return private_file_.number(); }
   // The files that grow with the blocks in use: private, published, words.
   std::array<int, 3> block_files() const {
@@ -44,7 +44,7 @@ class MemoryFiles final : public coherence::BlockPages {
   bool throw_out(std::size_t offset, std::size_t bytes) noexcept override {
     return os::punch_hole(private_file_, offset, bytes);
   }
-  // What peers may reach. `system_view` maps the private file.
+  // The memory that peers may access. `system_view` maps the private file.
   std::array<fabric::RegionMemory, 6> regions(std::byte* system_view) const;
 
  private:

@@ -11,8 +11,8 @@ Reservation reservation_of(const AddressPlan& plan) {
   const vm::Space& space = plan.space;
   const std::uint64_t words = coherence::VisitLayout(space.blocks_max()).region_bytes();
   const std::uint64_t tables = space.blocks_max() * TableBytes::in_process;
-  // Of its own memory a rank has the user view, the system view and the public copies; of a peer's the last
-  // two.
+  // For its own memory a rank maps the user view, the system view and the public copies; for a peer's the
+  // last two.
   const std::uint64_t own = 3 * space.bytes_max() + words + tables;
   const std::uint64_t of_peer = 2 * space.bytes_max() + words;
   const std::uint64_t together = plan.mappers.together;

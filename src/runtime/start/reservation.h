@@ -1,5 +1,5 @@
-// What a job reserves, in each rank, for its shared space and for global memory. Reserved is not taken: pages
-// come at first touch.
+// Address space that a job reserves in each rank for its shared space and for global memory. Reserved pages
+// take no memory before their first access.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 namespace musubi::runtime {
 
-// Tables with an element per block, by what they are for; of a block that this rank never opens or offers
-// nothing is taken. A test compares them with what is mapped.
+// Tables with an element per block, by purpose; blocks that this rank never opens or offers take none. A test
+// compares the sizes with the mapped ones.
 struct TableBytes {
-  // In a file that peers map too; and one more per 64 blocks (coherence::VisitLayout).
+  // In a file that peers map, too; and one more per 64 blocks (coherence::VisitLayout).
   static constexpr std::size_t words = sizeof(coherence::BlockWords) + 1;
   static constexpr std::size_t entry = sizeof(coherence::Entry);
   static constexpr std::size_t dirty_list = 2 * sizeof(BlockId);
@@ -32,14 +32,14 @@ struct TableBytes {
 
 struct Reservation {
   std::uint64_t mapped_bytes;  // of the address space of one rank on the fullest host
-  std::uint64_t table_bytes;   // of it, the process's own data
+  std::uint64_t table_bytes;   // the part of it in tables of the process
   std::uint64_t file_bytes;    // of the longest memory file
 };
 
 // REQUIRES: all segments are added, and together below 2^47 bytes.
 Reservation reservation_of(const AddressPlan& plan);
 
-// Error: a rank cannot map what the job would reserve; says what to lower.
+// Error: a rank cannot map the reservation; the message tells which setting to lower.
 Result<void> fits_processor(const Reservation& reservation, const Mappers& mappers);
 
 }  // namespace musubi::runtime

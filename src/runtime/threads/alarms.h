@@ -1,4 +1,4 @@
-// Ends waits whose time is up. The thread for that begins with the first of them.
+// Ends waits at their deadlines. The first such wait starts the thread for it.
 #pragma once
 
 #include <algorithm>
@@ -18,16 +18,16 @@ namespace musubi::runtime {
 class Alarms {
  public:
   Alarms(fabric::Fabric& fabric, trace::Counters& counters) : fabric_(fabric), counters_(counters) {}
-  // REQUIRES: nobody waits.
+  // REQUIRES: no thread waits.
   ~Alarms();
   Alarms(const Alarms&) = delete;
 
-  // Expires the wait at `deadline_ns` of os::monotonic_ns(), unless cancel() comes before. Any thread.
+  // Ends the wait at `deadline_ns` of os::monotonic_ns(), unless cancel() is called first. Any thread.
   void set(std::uint64_t deadline_ns, remote_lock::Grants::Expiry expiry);
   void cancel(std::uint64_t deadline_ns, remote_lock::Grants::Expiry expiry);
 
-  // How long the thread sleeps before it looks again: until the deadline, but no longer than an hour. The
-  // standard library adds the duration to the time of its clock, and what overflows there is over at once.
+  // How long the thread sleeps: until the deadline, but at most an hour. The standard library adds the
+  // duration to its clock's time, and a sum that overflows would be over at once.
   static constexpr std::chrono::nanoseconds sleep_before(std::uint64_t deadline_ns, std::uint64_t now_ns) {
     constexpr std::uint64_t longest_ns = 3'600'000'000'000;
     if (deadline_ns <= now_ns) return std::chrono::nanoseconds(0);
@@ -39,7 +39,7 @@ class Alarms {
 
   fabric::Fabric& fabric_;
   trace::Counters& counters_;
-  std::mutex mutex_;  // of all that follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::multimap<std::uint64_t, remote_lock::Grants::Expiry> due_;
   bool stopping_ = false;

@@ -17,13 +17,13 @@ os::SignalBits with_handler() noexcept {
   return handler != nullptr ? handler->user_signals().with_handler() : 0;
 }
 
-// To the calling thread, as it came.
+// Sends the signal again to the calling thread, with all its data.
 void send_again(const siginfo_t& signal) noexcept {
   os::system_call(SYS_rt_tgsigqueueinfo, os::system_call(SYS_getpid), os::system_call(SYS_gettid),
                   signal.si_signo, os::as_argument(&signal));
 }
 
-// Takes one that is pending. Result: whether there was one.
+// Takes one pending signal of that number. Result: whether there was one.
 bool take_pending(int signal, siginfo_t& taken) noexcept {
   const os::SignalBits only = os::signal_bit(signal);
   const timespec no_time{};
@@ -53,7 +53,7 @@ bool HandlersPostponed::postpone(int signal, const siginfo_t& information, ucont
   return true;
 }
 
-// Those that came later and are queued stay after it.
+// Queued signals that arrived later keep their order after it.
 void HandlersPostponed::send_postponed() noexcept {
   Postponed& postponed = postponed_;
   for (std::size_t i = 0; i < postponed.count; ++i) {

@@ -1,4 +1,4 @@
-// Handlers of the program and the runtime on one thread: a handler that touches shared memory would wait for
+// Handlers of the program on threads inside the runtime: a handler that touches shared memory could wait for
 // ever for a gate that the interrupted code holds, and would use its memory for frames.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace musubi::runtime {
 
-// From the first step into the runtime to the last one out of it: a handler that comes waits until then. No
-// system call unless one comes. Every way into the runtime has one (JobThreads::executor).
+// Defers handlers from the first step into the runtime to the last one out of it. No system call unless a
+// signal arrives. Every way into the runtime has one (JobThreads::executor).
 class HandlersPostponed {
  public:
   HandlersPostponed() noexcept { ++depth_; }
@@ -25,28 +25,28 @@ class HandlersPostponed {
   HandlersPostponed(const HandlersPostponed&) = delete;
   HandlersPostponed& operator=(const HandlersPostponed&) = delete;
 
-  // Whether the calling thread is inside. Signal-safe.
+  // Whether the calling thread is inside the runtime. Signal-safe.
   static bool is_inside() noexcept { return depth_ != 0; }
-  // For the function that the kernel calls in place of the program's handlers. True when the calling thread
-  // was interrupted in the runtime: then `signal` comes again afterwards, and in `context` the others wait
-  // with it. Signal-safe.
+  // For the function that the kernel calls in place of the program's handlers. True if the runtime was
+  // interrupted: then `signal` is delivered again afterwards, and the mask in `context` blocks all other
+  // handled signals until then. Signal-safe.
   static bool postpone(int signal, const siginfo_t& information, ucontext_t& context) noexcept;
 
  private:
   static void send_postponed() noexcept;
 
-  // Different signals may come at once, one on top of the other; the first that runs has the others blocked.
+  // Different signals may arrive nested; the first that runs here blocks all further ones.
   struct Postponed {
     std::array<siginfo_t, 4> signals;
     std::size_t count;
-    os::SignalBits blocked;  // for their sake
+    os::SignalBits blocked;  // blocked because of them
   };
   static constinit thread_local int depth_;
   static constinit thread_local Postponed postponed_;
 };
 
-// In addition, for as long as a thread may wait: the kernel gives signals of the process to threads that take
-// them at once. Costs nothing in a program without handlers, and two system calls in others.
+// In addition, while a thread may wait: blocks signals, so that the kernel gives signals of the process to
+// other threads at once. Costs nothing in a program without handlers, and otherwise two system calls.
 class HandlersHeldBack {
  public:
   HandlersHeldBack() noexcept;
@@ -56,7 +56,7 @@ class HandlersHeldBack {
 
   // The calling thread runs main from now on. Once.
   static void note_main() noexcept { is_main_ = true; }
-  // What main holds back now, and would take otherwise. Any thread.
+  // Signals that main blocks here and would take otherwise. Any thread.
   static os::SignalBits of_main() noexcept { return of_main_.load(std::memory_order_relaxed); }
 
  private:

@@ -10,15 +10,15 @@
 namespace musubi::runtime {
 namespace {
 
-// After a turn that found something the next one may soon find more: data is being handed over. In a program
-// where turns find nothing they become rare.
+// Interval after a poll that found something: data is being handed over, and more may follow soon. In a
+// program where polls find nothing they become rare.
 constexpr std::uint64_t shortest_ns = 50'000, longest_ns = 64'000'000;
-// Rests after turns. While order is kept, a rest is a multiple of the processor time that the turn has used;
-// its waits, for a core above all, do not count. In a program that keeps no order and whose turns find
-// nothing, it is a multiple of the whole time of the turn, because others have to release for it. But waits
-// are to end.
+// Back-off after a poll. While order is kept, a rest is a multiple of the poll's processor time; its waits,
+// mostly for a core, do not count. In a program that keeps no order and whose polls find nothing, it is a
+// multiple of the poll's elapsed time, because the poll makes other ranks release. The longest rest bounds
+// the latency of a wait.
 constexpr std::uint64_t rest_per_use = 3, rest_per_vain_turn = 64, longest_rest_ns = 1'000'000'000;
-// A thread that is back at what a turn has closed takes fewer faults than this between two looks.
+// Between two checks, a thread that returns to pages closed by a poll takes fewer faults than this.
 constexpr std::uint64_t faults_of_spins_max = 8;
 
 }  // namespace
@@ -65,7 +65,7 @@ bool Keeper::answer() {
   return executor_->run(background_.answer());
 }
 
-// Answers meanwhile. Result: false when the rank is about to end.
+// Answers requests while it sleeps. Result: false if the rank is about to end.
 bool Keeper::sleep_until(std::uint64_t deadline_ns) {
   for (;;) {
     const std::uint32_t asked = bell_.requests();
@@ -77,8 +77,8 @@ bool Keeper::sleep_until(std::uint64_t deadline_ns) {
   }
 }
 
-// How many threads of the rank may need a turn: all but those that wait in the runtime for something that
-// needs none.
+// The number of threads of the rank that may need a poll: all except those that wait in the runtime for an
+// event that needs none.
 std::uint32_t Keeper::running_threads() const {
   if (board_ == nullptr || board_->without_record.load(std::memory_order_relaxed) != 0) return UINT32_MAX;
   const std::uint32_t count = board_->records.load(std::memory_order_relaxed);
@@ -92,10 +92,10 @@ std::uint32_t Keeper::running_threads() const {
   return running;
 }
 
-// Whether threads of this rank run program code, and none has synchronised with all others since the last
-// look. Where some have used locks or atomic operations, a thread that waits for a plain word is possible,
-// but not likely. The same holds where several threads have come to closed pages; a single thread that does
-// so waits for nothing.
+// Whether threads of this rank run program code, and none has synchronised with all other ranks since the
+// last check. If some have used locks or atomic operations, a thread may wait for a plain word, but probably
+// does not. The same holds if several threads have faulted on closed pages; a single faulting thread does not
+// wait.
 Keeper::Due Keeper::is_due() {
   const std::uint64_t now = synchronisations_.load(std::memory_order_relaxed);
   const std::uint64_t calls = releases_.load(std::memory_order_relaxed) +
@@ -115,7 +115,7 @@ Keeper::Due Keeper::is_due() {
   return called || faulted ? Due::rarely : Due::yes;
 }
 
-// Result: the interval until the next look.
+// Result: the interval until the next check.
 std::uint64_t Keeper::turn_if_due(std::uint64_t interval_ns) {
   bool found = false;
   std::uint64_t rest_ns = 0;
@@ -131,7 +131,7 @@ std::uint64_t Keeper::turn_if_due(std::uint64_t interval_ns) {
   }
   const bool in_use = flags_.in_use();
   const std::uint64_t most_ns = in_use ? interval_ns_ : std::max(interval_ns_, longest_ns);
-  // A thread that waits for a flag waits for the next look hardly longer than it has waited already.
+  // The delay of a waiting thread stays a small multiple of the time that it has already waited.
   const std::uint64_t longer_ns = in_use ? interval_ns + interval_ns / 4 : 2 * interval_ns;
   const std::uint64_t next_ns = found && due == Due::yes ? shortest_ns : std::min(longer_ns, most_ns);
   return std::max(next_ns, std::min(rest_ns, longest_rest_ns));

@@ -1,5 +1,5 @@
-// The thread of a rank that works in the background (sync/background.h): it sleeps until another rank asks,
-// or until the rank's threads have not synchronised for a while.
+// The polling thread of a rank (sync/background.h): it sleeps until another rank asks for a release, or until
+// the rank's threads have not synchronised for a while.
 #pragma once
 
 #include <atomic>
@@ -18,20 +18,20 @@ class ThreadExecutor;
 
 class Keeper {
  public:
-  // `bell`: by which others are asked, and on which this one sleeps. `interval_ns`: without synchronisation,
-  // until it looks for the first time. `board`: what the rank's threads wait for, or null.
+  // `bell`: other ranks ring it, and this thread sleeps on it. `interval_ns`: time without synchronisation
+  // until the first poll. `board`: the waits of the rank's threads, or null.
   Keeper(fabric::Fabric& fabric, sync::FlagOrder& flags, coherence::Protocol& protocol, sync::Stand& stand,
          trace::Counters& counters, RequestBell& bell, std::uint64_t interval_ns,
          const trace::WaitBoard* board);
   ~Keeper();
 
-  // Begins to sleep and work. The new thread takes no signals if the caller has blocked them.
+  // Starts the thread, which blocks signals if the caller does.
   void start();
-  // All threads of this rank have synchronised with all other ranks. Cheap. The first call lets turns begin.
+  // All threads of this rank have synchronised with all other ranks. Cheap. The first call enables polls.
   void note_synchronisation() noexcept {
     synchronisations_.store(synchronisations_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  // A thread has released something. Cheap.
+  // A thread has released writes. Cheap.
   void note_release() noexcept {
     releases_.store(releases_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }

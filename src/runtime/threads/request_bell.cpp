@@ -6,7 +6,7 @@
 namespace musubi::runtime {
 namespace {
 
-// Little-endian: the lower half of the word that requests are counted in.
+// Little-endian: the lower half of the word that counts requests.
 const std::atomic<std::uint32_t>* word_at(std::byte* place) noexcept {
   return reinterpret_cast<const std::atomic<std::uint32_t>*>(place);
 }

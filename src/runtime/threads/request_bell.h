@@ -1,5 +1,5 @@
-// Wakes a rank that another one asks for a release: requests are counted in a word of its control region
-// (sync/flag_order.h), and its keeper sleeps on that word.
+// Wakes a rank from which another rank requests a release: a word of its control region counts the requests
+// (sync/flag_order.h), and its polling thread sleeps on that word.
 #pragma once
 
 #include <atomic>
@@ -12,18 +12,18 @@ namespace musubi::runtime {
 
 class RequestBell final : public sync::Bell, private fabric::Listener {
  public:
-  // `control`: this rank's control region; the word lies at `offset` in that of each rank.
+  // `control`: this rank's control region; the word is at `offset` in each rank's.
   RequestBell(fabric::Fabric& fabric, std::byte* control, std::uint64_t offset);
-  // The listener belongs to the fabric from now on.
+  // The fabric refers to this object.
   RequestBell(const RequestBell&) = delete;
 
-  // Wakes the keeper of `peer`: by its word where that is within reach, else by a message. Result: false
-  // when that found the mailbox full; a keeper looks by itself, now and then.
+  // Wakes the polling thread of `peer`: by its word if that is within reach, otherwise by a message. Result:
+  // false if the mailbox was full; the thread also wakes up by itself from time to time.
   bool ring(Rank peer) noexcept override;
 
-  // How often this rank has been asked, modulo 2^32.
+  // Number of requests to this rank, modulo 2^32.
   std::uint32_t requests() const noexcept { return own_->load(); }
-  // Sleeps until ring(), or while requests() is `seen` for `timeout_ns` at most; may return early.
+  // Sleeps while requests() is `seen`, at most `timeout_ns`; may return early.
   void wait(std::uint32_t seen, std::uint64_t timeout_ns) const;
 
  private:

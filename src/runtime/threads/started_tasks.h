@@ -1,5 +1,5 @@
-// Tasks that go on beside the code of the thread that started them: for calls that only begin an operation. A
-// task gets on when its thread tests or waits for one of its tasks, or runs another.
+// Tasks that run concurrently with the code of the thread that started them: for calls that only begin an
+// operation. A task makes progress when its thread tests or waits for one of its tasks, or runs another.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@
 
 namespace musubi::runtime {
 
-// Of one thread.
+// For one thread.
 class StartedTasks {
  public:
-  // Names a task until it has been found done. 0: it was done when start() returned.
+  // Identifies a task until it has been found done. 0: it was done when start() returned.
   using Handle = std::int64_t;
   enum class State : std::uint8_t { done, under_way, unknown };
 
   explicit StartedTasks(ThreadExecutor& executor) : executor_(executor) {}
-  // Waits for all.
+  // Waits for all tasks.
   ~StartedTasks() { wait_for_all(); }
   StartedTasks(const StartedTasks&) = delete;
   StartedTasks& operator=(const StartedTasks&) = delete;
 
   // REQUIRES: the task touches no shared memory of the program, and holds nothing that a fault needs.
   Handle start(Task<> task);
-  // Unknown: never given out, or found done before. Never blocks.
+  // Unknown: never returned by start(), or found done before. Never blocks.
   State test(Handle handle);
-  // Blocks until it is done. Result: done or unknown.
+  // Blocks until the task is done. Result: done or unknown.
   State wait(Handle handle);
   void wait_for_all();
 

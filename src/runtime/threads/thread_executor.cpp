@@ -17,8 +17,8 @@ constinit thread_local ThreadExecutor* executor_of_thread = nullptr;
 
 }  // namespace
 
-// Result: whether the executor's thread waits. From then on the task may have ended, and the executor with
-// it.
+// Result: whether the executor's thread waits. The task, and the executor with it, may be gone when this
+// returns.
 bool ThreadExecutor::append(std::coroutine_handle<> task) noexcept {
   auto* node = static_cast<Node*>(frame_allocate(sizeof(Node)));
   node->task = task;
@@ -26,7 +26,7 @@ bool ThreadExecutor::append(std::coroutine_handle<> task) noexcept {
   lock_.lock();
   (last_ != nullptr ? last_->next : first_) = node;
   last_ = node;
-  // The executor's thread looks at any_ready_ after it has said that it waits: one of the two sees the other.
+  // The executor's thread tests any_ready_ after it has set waiting_: one of the two sees the other's store.
   any_ready_.store(true);
   const bool waits = waiting_.load();
   lock_.unlock();
@@ -97,7 +97,7 @@ void ThreadExecutor::poll() noexcept {
 
 void ThreadExecutor::drive() noexcept {
   if (pause_attempt_ != 0) {
-    // Somebody else must get on first: the holder of a lock, the reader of a full mailbox.
+    // Another thread must make progress first: the holder of a lock, the reader of a full mailbox.
     const unsigned attempt = pause_attempt_;
     pause_attempt_ = 0;
     fabric_.progress();

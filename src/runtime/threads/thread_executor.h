@@ -1,4 +1,4 @@
-// The executor of one thread: drives the tasks that the thread starts to their ends, and waits politely in
+// The executor of one thread: runs the tasks that the thread starts to completion, and waits politely in
 // between.
 #pragma once
 
@@ -17,24 +17,24 @@ namespace musubi::runtime {
 
 class ThreadExecutor final : public Executor {
  public:
-  // How pauses let others run. A thread that yields gives its core away for a slice where threads that
-  // compute or spin take all cores; one that has slept comes back at once.
+  // How a pause gives the core to other threads. A thread that yields loses a whole time slice if computing
+  // or spinning threads take all cores; a thread that has slept is scheduled at once.
   enum class Pauses : std::uint8_t { yield, sleep };
 
   ThreadExecutor(fabric::Fabric& fabric, trace::Counters& counters, Pauses pauses = Pauses::yield)
       : fabric_(fabric), counters_(counters), pauses_(pauses) {}
 
-  // The calling thread's, for the rank of this process; made at the first call, without malloc, and kept
-  // until forget_this_thread(). Also inside faults.
+  // The calling thread's executor, for the rank of this process; made at the first call, without malloc, and
+  // kept until forget_this_thread(). Also inside faults.
   static ThreadExecutor& of_this_thread(fabric::Fabric& fabric, trace::Counters& counters) noexcept;
-  // The thread is about to end, and none of its tasks is under way.
+  // The thread is about to end, with no task in progress.
   static void forget_this_thread() noexcept;
 
   void ready(std::coroutine_handle<> task) noexcept override;
   void ready_after_pause(std::coroutine_handle<> task, unsigned attempt) noexcept override;
 
-  // Runs `task` to its end; blocks politely. This and the following: on this executor's thread, not from
-  // inside one of its tasks.
+  // Runs `task` to completion; blocks politely. This function and the following: on this executor's thread,
+  // not from inside one of its tasks.
   template <class T>
   T run(Task<T> task) {
     const HandlersHeldBack handlers;
@@ -42,17 +42,17 @@ class ThreadExecutor final : public Executor {
     while (!task.done()) drive();
     return task.result();
   }
-  // Starts `task`, and leaves it where it first has to wait. It goes on inside all of these calls.
+  // Starts `task`, up to its first wait. It continues during any of these calls.
   void start(Task<>& task) {
     const HandlersHeldBack handlers;
     task.start(*this, nullptr);
   }
-  // Blocks until a task that was started has ended.
+  // Blocks until a started task has ended.
   void finish(Task<>& task) {
     const HandlersHeldBack handlers;
     while (!task.done()) drive();
   }
-  // Lets go on what can, without waiting.
+  // Resumes tasks that are ready, without waiting.
   void poll() noexcept;
 
  private:
@@ -69,7 +69,7 @@ class ThreadExecutor final : public Executor {
   fabric::Fabric& fabric_;
   trace::Counters& counters_;
   const Pauses pauses_;
-  SpinLock lock_;  // of the queue
+  SpinLock lock_;  // guards the queue
   Node* first_ = nullptr;
   Node* last_ = nullptr;
   std::atomic<bool> any_ready_{false};

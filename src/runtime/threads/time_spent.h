@@ -1,4 +1,4 @@
-// Time that goes into a counter.
+// Adds elapsed time to a counter.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace musubi::runtime {
 
-// Adds the time of its life to a counter.
+// Adds the time of its scope to a counter.
 class TimeSpent {
  public:
   TimeSpent(trace::Counters& counters, trace::Counter counter)

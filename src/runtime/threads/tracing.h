@@ -1,5 +1,5 @@
-// The calling thread's events in the trace of the job (trace/event_log.h). Where no trace is asked for each
-// of these costs a load and a branch.
+// The calling thread's events in the job's trace (trace/event_log.h). Without a trace each of these costs a
+// load and a branch.
 #pragma once
 
 #include <atomic>
@@ -13,27 +13,27 @@ namespace musubi::runtime {
 using trace::Event;
 using trace::ThreadRole;
 
-// Global, because faults have no argument that could carry it.
+// Global, because faults have no argument to carry it.
 extern constinit std::atomic<bool> traces_events;
 
 inline bool is_tracing() noexcept {
   return __builtin_expect(traces_events.load(std::memory_order_relaxed), 0) != 0;
 }
 
-// Once, before the process has other threads; an empty log: there is no trace.
+// Once, before the process has other threads; an empty log: no trace.
 void start_tracing(const trace::EventLog& log) noexcept;
-// In a child made by fork: the parent's memory is not its own.
+// In a child made by fork: the log belongs to the parent.
 void stop_tracing() noexcept;
 
-// How the calling thread is called in the trace.
+// The calling thread's name in the trace.
 void name_thread(ThreadRole role, std::uint32_t number) noexcept;
-// Before the thread ends: another one may have its ring.
+// Before the thread ends: another thread may then use its ring.
 void close_event_ring() noexcept;
 
 // Signal-safe.
 void record_event(Event event, std::uint64_t begin_ns, std::uint64_t argument) noexcept;
 
-// An event that lasts as long as this lives.
+// Records an event that lasts for its scope.
 class Traced {
  public:
   explicit Traced(Event event, std::uint64_t argument = 0) noexcept

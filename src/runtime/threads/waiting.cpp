@@ -19,7 +19,7 @@ void clear(WaitRecord& record) {
   for (auto& held : record.held) held.store(0, std::memory_order_relaxed);
 }
 
-// Nobody reads what lies behind the highest record that was ever in use.
+// Readers stop at the highest record that was ever in use.
 void raise(std::atomic<std::uint32_t>& count, std::uint32_t least) {
   std::uint32_t seen = count.load(std::memory_order_relaxed);
   while (seen < least && !count.compare_exchange_weak(seen, least, std::memory_order_relaxed)) {

@@ -1,5 +1,5 @@
-// The calling thread's record of what it waits for (trace/wait_records.h). Costs a few relaxed stores;
-// without a record (no launcher that reads it, or too many threads) nothing.
+// The calling thread's record of its waits (trace/wait_records.h). Costs a few relaxed stores; nothing
+// without a record (no launcher reads it, or too many threads).
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@ namespace musubi::runtime {
 
 using trace::Wait;
 
-// Thread-local, because what waits has no argument that could carry it.
+// Thread-local, because waits have no argument to carry it.
 extern constinit thread_local trace::WaitRecord* wait_record_of_thread;
 
 // Gives the calling thread a record on the rank's board; gives it back.
 void open_wait_record(trace::WaitBoard* board) noexcept;
 void close_wait_record() noexcept;
 
-// Set by the linker: the code of the library (or program) that the runtime is a part of.
+// Defined by the linker: the code of the library (or program) that contains the runtime.
 extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[];
 extern "C" __attribute__((visibility("hidden"))) const char etext[];
 
-// The address in the program from which it called. A call that was a function's last deed leads back to the
-// runtime itself: then the earlier note tells more.
+// The address in the program of its last call. A tail call of a wrapper leads back to the runtime itself:
+// then the earlier note is kept.
 inline void note_call(const void* call_site) noexcept {
   trace::WaitRecord* const record = wait_record_of_thread;
   const auto* const place = static_cast<const char*>(call_site);
@@ -30,8 +30,8 @@ inline void note_call(const void* call_site) noexcept {
   record->call_site.store(reinterpret_cast<std::uintptr_t>(call_site), std::memory_order_relaxed);
 }
 
-// The program's function begins to run: until it calls, reports name it. (Noted is where a call returns to,
-// which lies behind it.)
+// The program's function starts to run: until it makes a call, reports name it. (The record holds return
+// addresses, hence the + 1.)
 inline void note_entry(std::uint64_t function) noexcept {
   note_call(reinterpret_cast<const char*>(function) + 1);
 }
@@ -43,7 +43,7 @@ inline void note_team(std::uint32_t number, std::uint32_t size) noexcept {
   record->team_size.store(size, std::memory_order_relaxed);
 }
 
-// The thread runs an explicit task from now on, or none (0). Result: the one before.
+// The thread runs an explicit task from now on, or none (0). Result: the previous task.
 inline std::uint64_t note_task(std::uint64_t function) noexcept {
   trace::WaitRecord* const record = wait_record_of_thread;
   if (record == nullptr) return 0;
@@ -56,7 +56,7 @@ void note_lock_taken(std::uint32_t lock) noexcept;
 // Also by another thread than the one that took it.
 void note_lock_given_back(std::uint32_t lock) noexcept;
 
-// As long as it lives, the thread waits for that. Waits inside of it are not told.
+// The thread waits for `object` during its scope. Nested waits are not recorded.
 class Waiting {
  public:
   explicit Waiting(Wait wait, std::uint64_t object = 0, std::uint64_t address = 0) noexcept
@@ -83,7 +83,7 @@ class Waiting {
   trace::WaitRecord* record_;
 };
 
-// A wait that consists of calls which bring nothing: lasts until another wait, or until moved().
+// A wait made of calls that find no change: lasts until another wait, or until note_moved().
 void note_spin(Wait wait, std::uint64_t address) noexcept;
 void note_moved() noexcept;
 

@@ -11,7 +11,7 @@ namespace musubi::vm {
 SignalVerdict PagedVm::on_signal(int signal, const siginfo_t& information, ucontext_t& context) noexcept {
   using Kind = SignalVerdict::Kind;
   if (information.si_code <= 0 || information.si_code == SI_KERNEL)
-    return {};  // sent, or no address is known
+    return {};  // sent by a process, or without a known address
   const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(information.si_addr);
   if (views_.system_covers(address)) {
     return {Kind::fatal,
@@ -46,15 +46,15 @@ SignalVerdict PagedVm::copy_block(const Segment& segment, BlockId block) noexcep
     return {Kind::fatal, "in memory of the parent, which goes on: after fork, start another program at once"};
   }
   if (!os::protect(range.pointer(), range.bytes, os::Protection::read_write)) return no_memory_left;
-  // Now, while the parent's thread waits: what others write there later is none of the child's.
+  // Copy now, while the parent's thread waits: the child must not see later writes of the parent's job.
   for (std::size_t offset = 0; offset < range.bytes; offset += os::page_bytes()) {
     os::touch_for_writing(reinterpret_cast<volatile unsigned char*>(range.begin + offset));
   }
   return {Kind::resolved};
 }
 
-// An instruction was to be fetched. The right to it is of the whole job and is given while the job runs: so
-// this rank learns of it when it first needs it.
+// An instruction fetch. The whole job gets the permission to run code in a segment, while it runs, so this
+// rank learns of it at its first fetch.
 SignalVerdict PagedVm::on_fetch(const Touch& touch) noexcept {
   using Kind = SignalVerdict::Kind;
   if (holds_code(touch.segment)) return on_segmentation_fault(touch);

@@ -1,4 +1,5 @@
-// Common to the drivers over real pages: the views, and the choice of signals that mean a fault.
+// Common base of the drivers over real pages: the views, and the decision which signals are faults of shared
+// memory.
 #pragma once
 
 #include <atomic>
@@ -21,30 +22,30 @@ class PagedVm : public Vm, public SignalOwner {
   virtual ~PagedVm() = default;
 
   // Maps the user view of segment `index` of the space, closed. Errors: addresses in use, refused by the
-  // kernel. Once per segment, before the first operation on it; one thread at a time, beside operations on
-  // other segments.
+  // kernel. Once per segment, before the first operation on it; one thread at a time, concurrent with
+  // operations on other segments.
   virtual Result<void> map_segment(std::size_t index, Placement placement) = 0;
-  // The same for [address, address+bytes), whole pages of a segment that has parts (Segment::parts), which
-  // are in use from then on. Once per part; one thread at a time, beside other operations.
+  // The same for [address, address+bytes), whole pages of a segment that has parts (Segment::parts); they are
+  // in use from then on. Once per part; one thread at a time, concurrent with other operations.
   virtual Result<void> map_part(std::size_t index, std::uintptr_t address, std::size_t bytes,
                                 Placement placement) = 0;
 
-  // Opens a mapped segment for good: nothing there is watched any more, and no operation may name its blocks.
-  // The system view shows it only if `backing` is the memory file. Takes no table, whatever the segment's
-  // size. Errors: refused by the kernel.
+  // Opens a mapped segment for good: its accesses are no longer watched, and no operation may name its
+  // blocks. The system view shows its bytes only if `backing` is the memory file. Takes no memory for tables,
+  // for a segment of any size. Errors: refused by the kernel.
   Result<void> leave_segment_open(std::size_t index, Backing backing) {
     return views_.leave_open(index, backing);
   }
 
-  // In a child made by fork: shows a private copy of the rank's memory in place of the user view. A block is
-  // copied when it is first touched, after `source` has had it opened; `source` outlives this. From then on
-  // no other operation is allowed. Errors: refused by the kernel.
+  // In a child made by fork: replaces the user view by a private copy of the rank's memory. A block is copied
+  // at its first touch, after `source` has had it opened; `source` outlives this. From then on no other
+  // operation is allowed. Errors: refused by the kernel.
   Result<void> become_copy(CopySource& source);
 
-  // All of the rank's memory, readable and writable, by Space offsets. Null never.
+  // All of the rank's memory, readable and writable, by Space offsets. Never null.
   std::byte* system_view() const noexcept { return views_.system(); }
 
-  // Faults that were resolved without the sink: the access had been granted. Any thread.
+  // Faults resolved without the sink, because the access had been granted. Any thread.
   std::uint64_t reopened() const noexcept { return reopened_.load(std::memory_order_relaxed); }
 
   SignalVerdict on_signal(int signal, const siginfo_t& information, ucontext_t& context) noexcept final;
@@ -65,15 +66,14 @@ class PagedVm : public Vm, public SignalOwner {
   };
   virtual SignalVerdict on_segmentation_fault(const Touch& touch) noexcept = 0;
   virtual SignalVerdict on_bus_error(const Touch& touch) noexcept = 0;
-  // Lets code run in a segment for good, wherever its blocks are open, now or later. Result: false when the
-  // system forbids it.
+  // Allows code to run in a segment for good, wherever its blocks are open, now or later. Result: false if
+  // the system forbids it.
   virtual bool allow_code(const Segment& segment) noexcept = 0;
-  // Whether allow_code() has done so.
+  // Whether allow_code() has succeeded.
   bool holds_code(const Segment& segment) const noexcept { return code_segments_.contains(segment); }
 
-  // REQUIRES: the run lies in one mapped segment.
+  // REQUIRES: the run is inside one mapped segment.
   const Segment& mapped_segment(BlockRun run) const noexcept;
-  // The addresses of a run.
   struct Range {
     std::uintptr_t begin;
     std::size_t bytes;
@@ -93,7 +93,7 @@ class PagedVm : public Vm, public SignalOwner {
   SignalVerdict on_fetch(const Touch& touch) noexcept;
 };
 
-// Verdicts of several drivers.
+// A verdict of several drivers.
 inline constexpr SignalVerdict no_memory_left{
     SignalVerdict::Kind::fatal,
     "in shared memory: no memory is left for it (`musubi doctor` shows the limits)"};

@@ -32,7 +32,7 @@ Result<void> Views::open(int memory) {
   auto mapped = os::Mapping::anywhere(space_.bytes_max(), os::Protection::read_write, {memory, 0});
   if (!mapped) return Error{mapped.error().message + ", or lower heap_bytes or stack_bytes"};
   system_ = std::move(mapped).value();
-  // A core file shows the user view; once is enough.
+  // A core file already has these bytes in the user view.
   ::madvise(system_.data(), system_.bytes(), MADV_DONTDUMP);
   for (const Segment& segment : space_.segments()) {
     if (segment.huge_pages) system_.prefer_huge_pages(segment.offset, segment.bytes);
@@ -98,7 +98,7 @@ Result<void> Views::leave_open(std::size_t index, Backing backing) {
     open_segments_.add(segment);
     return {};
   }
-  // Not the memory file: the kernel gives huge pages to anonymous memory on most systems, to files on few.
+  // Not the memory file: most systems give huge pages to anonymous memory, few give them to files.
   void* const base = reinterpret_cast<void*>(segment.base);
   if (::mmap(base, segment.bytes, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != base) {

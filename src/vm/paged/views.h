@@ -1,5 +1,5 @@
 // The two views of a rank's memory file: the user view, segment by segment at the program's addresses, and
-// the system view, all of it, always readable and writable, wherever there is room.
+// the system view of the whole file, always readable and writable, at an address of the kernel's choice.
 #pragma once
 
 #include <atomic>
@@ -14,17 +14,18 @@
 namespace musubi::vm {
 
 enum class Placement : std::uint8_t {
-  fresh,    // nothing may stand at the segment's addresses
-  replace,  // what stands there goes: the caller has copied it into the system view
+  fresh,    // the segment's addresses must be free
+  replace,  // replaces existing mappings: the caller has copied them into the system view
 };
 
-// Of a segment that is left open.
+// The memory of a segment that is left open.
 enum class Backing : std::uint8_t {
-  own,          // ordinary memory of the process; the segment's bytes so far are lost
-  memory_file,  // as before, for all that map the file
+  own,          // ordinary memory of the process; the segment's previous bytes are lost
+  memory_file,  // as before, for every view of the file
 };
 
-// Unmapped when destroyed, but for segments that have parts: what lies between these belongs to others.
+// Unmaps the views on destruction, except for segments that have parts: the addresses between the parts are
+// not shared memory.
 class Views {
  public:
   explicit Views(const Space& space) noexcept : space_(space) {}
@@ -33,20 +34,20 @@ class Views {
   Views& operator=(const Views&) = delete;
 
   // Maps the system view of `memory`, a memfd of at least space.bytes(), laid out by the offsets of the
-  // space; the caller may close it afterwards. Once, first. Errors: a block that is not whole pages, a memory
-  // file too short, no address space, no file descriptor left.
+  // space; the caller may close it afterwards. Called first, once. Errors: a block that is not whole pages, a
+  // memory file too short, no address space, no free file descriptor.
   Result<void> open(int memory);
 
   // Maps segment `index` without any access. Once per segment, by one thread at a time. Errors: addresses in
   // use, refused by the kernel.
   Result<void> map_segment(std::size_t index, Placement placement);
-  // The same for a part of a segment that has parts: whole pages, which are in use from then on.
+  // The same for a part of a segment that has parts: whole pages, in use from then on.
   Result<void> map_part(std::size_t index, std::uintptr_t address, std::size_t bytes, Placement placement);
 
   // Opens a mapped segment for good, as PagedVm::leave_segment_open.
   Result<void> leave_open(std::size_t index, Backing backing);
 
-  // In a child made by fork: in place of every mapped segment that is not left open, a private mapping of the
+  // In a child made by fork: replaces every mapped segment that is not left open by a private mapping of the
   // same memory without any access. Errors: refused by the kernel.
   Result<void> map_copies();
 
@@ -69,7 +70,7 @@ class Views {
   os::Mapping system_;
   SegmentSet mapped_segments_{space_};
   SegmentSet open_segments_{space_};
-  SegmentSet own_segments_{space_};  // those with ordinary memory of the process
+  SegmentSet own_segments_{space_};  // segments with ordinary memory of the process
   std::atomic<int> mapped_parts_{0};
 };
 

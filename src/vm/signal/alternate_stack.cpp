@@ -13,12 +13,12 @@
 namespace musubi::vm {
 namespace {
 
-// Per thread: a signal handler has no other way to find what belongs to its thread.
+// Per thread: a signal handler has no other way to find its thread's data.
 thread_local AlternateStack* installed_here = nullptr;
 
 constexpr std::size_t guard_bytes = 4096;
 
-// The bare call: the program's sigaltstack leads to the runtime.
+// The bare system call: the program's sigaltstack calls the runtime.
 long set_alternate_stack(const stack_t& stack) {
   const long result = os::system_call(SYS_sigaltstack, os::as_argument(&stack));
   if (result < 0) errno = static_cast<int>(-result);

@@ -1,5 +1,4 @@
-// The stack on which a thread handles signals: its own stack may be shared memory that is closed just now, or
-// full.
+// The stack on which a thread handles signals: its own stack may be full, or closed shared memory.
 #pragma once
 
 #include <signal.h>
@@ -16,7 +15,7 @@ namespace musubi::vm {
 // One per thread that touches shared memory; lives on that thread from install() to its end.
 class AlternateStack {
  public:
-  // The protocol runs on it, a handler of a fault above that, and the crash report above both.
+  // Room for the protocol, a nested fault handler, and the crash report on top of both.
   static constexpr std::size_t default_bytes = std::size_t{8} << 20;
 
   AlternateStack() = default;
@@ -32,22 +31,22 @@ class AlternateStack {
   static AlternateStack* current() noexcept;
 
   bool contains(std::uintptr_t address) const noexcept { return address - low_ < bytes_; }
-  // As the kernel knows it.
+  // In the kernel's form.
   stack_t as_installed() const noexcept { return {reinterpret_cast<void*>(low_), 0, bytes_}; }
-  // Private memory for the way back from a handler (os/signal_frame.h), above the stack.
+  // Private memory for the return from a handler (os/signal_frame.h), above the stack.
   std::byte* return_memory() const noexcept { return reinterpret_cast<std::byte*>(low_ + bytes_); }
 
-  // What the handlers remember of this thread.
+  // The handlers' state of this thread.
   struct UserView {
-    os::SignalBits blocked = 0;  // signals that the program believes to have blocked, though they are not
+    os::SignalBits blocked = 0;  // signals that the program takes for blocked, though they are not
     os::SignalBits blocked_in_handler = 0;
-    std::uintptr_t handler_frame =
-        0;  // below this address of the stack the program's handler runs; 0 = none does
-    // The fault that the program's handler has been called for, and what it interrupted; null: none.
+    // The program's handler runs below this address of the stack; 0: none runs.
+    std::uintptr_t handler_frame = 0;
+    // The fault for which the program's handler was called, and the interrupted context; null: none.
     const siginfo_t* fault = nullptr;
     const ucontext_t* fault_context = nullptr;
-    std::uintptr_t runtime_frame = 0;       // below this address the runtime's handler runs; 0 = it does not
-    stack_t stack{nullptr, SS_DISABLE, 0};  // what the program gave to sigaltstack
+    std::uintptr_t runtime_frame = 0;       // the runtime's handler runs below this address; 0: none
+    stack_t stack{nullptr, SS_DISABLE, 0};  // the program's argument of sigaltstack
   };
   UserView user;
 

@@ -11,11 +11,11 @@ namespace {
 
 struct Function {
   const char* name = nullptr;
-  std::uintptr_t offset = 0;  // of the address in it
+  std::uintptr_t offset = 0;  // of the address in the function
 };
 
-// The function (or, by its type, the variable) of the table that covers `address` (as the file counts
-// addresses). dladdr knows only exported names: of a plain executable hardly any.
+// The function (or variable, by `type`) of the table that covers `address`, relative to the file. dladdr
+// knows only exported names: hardly any of a plain executable.
 Function find_symbol(const os::SymbolTable& table, std::uintptr_t address, unsigned type) noexcept {
   for (const ElfW(Sym) & symbol : table.symbols()) {
     if (ELF64_ST_TYPE(symbol.st_info) != type || address - symbol.st_value >= symbol.st_size) continue;

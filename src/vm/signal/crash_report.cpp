@@ -18,7 +18,7 @@ namespace musubi::vm {
 namespace {
 
 constexpr std::size_t frames_shown = 32;
-// Frames of the handlers themselves lie above those of the program.
+// The handlers' own frames are on top of the program's.
 constexpr std::size_t frames_read = frames_shown + 32;
 
 struct SignalText {
@@ -79,8 +79,8 @@ void append_signal(CrashText& text, int signal) {
 }
 
 void append_address(CrashText& text, const CrashReport::Crash& crash, const os::FaultContext& context) {
-  constexpr std::uintptr_t null_bytes = 64 * 1024;  // no program maps these by default (vm.mmap_min_addr)
-  constexpr std::uintptr_t near_bytes = 64 * 1024;  // of the stack pointer: within one frame
+  constexpr std::uintptr_t null_bytes = 64 * 1024;  // by default no program can map these (vm.mmap_min_addr)
+  constexpr std::uintptr_t near_bytes = 64 * 1024;  // distance from the stack pointer: within one frame
   const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(crash.information.si_addr);
   if (crash.information.si_code == SI_KERNEL) {
     text << "access to an address that no pointer can hold (not canonical, or misaligned)";
@@ -126,7 +126,7 @@ void append_frame(CrashText& text, std::size_t number, std::uintptr_t address, s
   text << "\n";
 }
 
-// Whether the address lies in the runtime's own code, where that is a library of its own.
+// Whether the address is inside the runtime's own code, if the runtime is a shared library.
 bool is_of_runtime(std::uintptr_t address) {
   Dl_info here, there;
   if (::dladdr(reinterpret_cast<void*>(&is_of_runtime), &here) == 0) return false;
@@ -137,7 +137,7 @@ bool is_of_runtime(std::uintptr_t address) {
 
 }  // namespace
 
-// The interrupted instruction, then return addresses. Result: how many.
+// The interrupted instruction, then return addresses. Result: their number.
 std::size_t CrashReport::find_frames(const Crash& crash, const os::FaultContext& context,
                                      std::span<std::uintptr_t> frames) const noexcept {
   std::array<void*, frames_read> found;
@@ -152,7 +152,8 @@ std::size_t CrashReport::find_frames(const Crash& crash, const os::FaultContext&
   };
   add(context.program_counter);
   if (interrupted == end) {
-    // A call through a bad pointer: the unwinder knows nothing there, but the return address was just pushed.
+    // A call through a bad pointer: the unwinder cannot continue there, but the return address was just
+    // pushed.
     const std::uintptr_t caller = *reinterpret_cast<const std::uintptr_t*>(context.stack_pointer);
     if (!is_code(context.program_counter) && is_code(caller)) add(caller);
     return count;
@@ -180,7 +181,7 @@ void CrashReport::write(const Crash& crash) const noexcept {
   const os::FaultContext context = os::fault_context(crash.context);
   CrashText text;
   write_cause(text, crash, context);
-  // First, as walking a broken stack may end the report.
+  // First, because walking a broken stack may end the report.
   if (listener_ != nullptr) {
     listener_->tell_crash(text.gathered());
   } else {

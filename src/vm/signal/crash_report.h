@@ -1,4 +1,4 @@
-// What the user reads when the program dies by a signal.
+// The report to the user of a program that dies by a signal.
 #pragma once
 
 #include <signal.h>
@@ -16,11 +16,11 @@
 
 namespace musubi::vm {
 
-// A listener that can tell the user more than the process that dies: see bootstrap/bootstrap.h. Signal-safe.
+// A listener that can tell the user more than the dying process: see bootstrap/bootstrap.h. Signal-safe.
 class CrashListener {
  public:
   virtual void tell_crash(std::string_view cause) noexcept = 0;
-  // False: nobody has written anything.
+  // False: it wrote nothing.
   virtual bool tell_frames(std::span<const std::uintptr_t> frames) noexcept = 0;
 
  protected:
@@ -35,20 +35,20 @@ class CrashReport {
     const ucontext_t& context;
     const StackRegistry::Stack* overflown;  // the stack whose guard was touched, or null
     const char* remark;                     // more about the address, or null
-    bool in_runtime;                        // the runtime's handler was interrupted, not the program
+    bool in_runtime;                        // the signal interrupted the runtime's handler, not the program
   };
 
   explicit CrashReport(Rank rank) noexcept : rank_(rank) {}
 
-  // Loads what the backtrace needs, which would call malloc later. At start.
+  // Loads the parts that a backtrace needs, which would call malloc later. At start.
   void prepare() const noexcept;
   // `listener` outlives this. `runtime_frames`: backtraces show the runtime's own functions, too.
   void set_listener(CrashListener* listener, bool runtime_frames) noexcept {
     listener_ = listener;
     runtime_frames_ = runtime_frames;
   }
-  // One line on the cause, then the backtrace of the interrupted code, to the listener, or else to standard
-  // error. Inside a signal handler.
+  // Writes one line on the cause, then the backtrace of the interrupted code, to the listener or else to
+  // standard error. Inside a signal handler.
   void write(const Crash& crash) const noexcept;
 
  private:

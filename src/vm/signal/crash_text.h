@@ -1,4 +1,4 @@
-// A line of text put together inside a signal handler: no malloc, no stdio.
+// A line of text built inside a signal handler: no malloc, no stdio.
 #pragma once
 
 #include <unistd.h>
@@ -22,7 +22,7 @@ class CrashText {
     return number(value, 16);
   }
   std::string_view gathered() const noexcept { return {text_.data(), used_}; }
-  // Writes what was gathered to standard error in one call, and starts anew.
+  // Writes the gathered text to standard error in one call, and clears it.
   void flush() noexcept {
     for (std::size_t done = 0; done < used_;) {
       const ssize_t written = ::write(STDERR_FILENO, text_.data() + done, used_ - done);
@@ -33,7 +33,7 @@ class CrashText {
   }
 
  private:
-  // Text that is too long is cut.
+  // Truncates text that is too long.
   void put(char letter) noexcept {
     if (used_ < text_.size()) text_[used_++] = letter;
   }

@@ -13,8 +13,8 @@
 namespace musubi::vm {
 namespace {
 
-// The kernel calls a bare function: this is its only way to the runtime. The process has one set of handlers,
-// so there can be no second.
+// The kernel calls a plain function, which finds the runtime only by this. A process has one set of handlers,
+// so there can be no second object.
 std::atomic<FaultHandler*> installed_handler{nullptr};
 
 [[noreturn]] void die_by(int signal) {
@@ -26,8 +26,8 @@ std::atomic<FaultHandler*> installed_handler{nullptr};
   ::_exit(128 + signal);
 }
 
-// Whether the program's handler sends its thread the signal once more, as those do that only tell the user
-// first.
+// Whether the program's handler sends its thread the same signal again, as handlers do that only report and
+// then die.
 bool repeats_fault(const AlternateStack& thread, const siginfo_t& sent,
                    std::uintptr_t stack_pointer) noexcept {
   const bool in_handler = thread.contains(stack_pointer) && stack_pointer < thread.user.handler_frame;
@@ -35,7 +35,7 @@ bool repeats_fault(const AlternateStack& thread, const siginfo_t& sent,
          sent.si_code <= 0 && sent.si_pid == static_cast<pid_t>(os::system_call(SYS_getpid));
 }
 
-// Notes on the alternate stack that from here on the runtime runs, and what ran before.
+// Records on the alternate stack that the runtime runs from here on, with the outer state.
 class RuntimeFrame {
  public:
   explicit RuntimeFrame(std::uintptr_t frame) noexcept : thread_(AlternateStack::current()) {
@@ -49,7 +49,7 @@ class RuntimeFrame {
   RuntimeFrame(const RuntimeFrame&) = delete;
   RuntimeFrame& operator=(const RuntimeFrame&) = delete;
 
-  // Whether the signal interrupted the runtime's own handler, and not the program or one of its handlers.
+  // Whether the signal interrupted the runtime's own handler, not the program or one of its handlers.
   bool interrupted(std::uintptr_t stack_pointer) const noexcept {
     return outer_ != 0 && thread_->contains(stack_pointer) && stack_pointer < outer_;
   }
@@ -94,7 +94,7 @@ void FaultHandler::handle(int signal, siginfo_t* information, void* context) {
   if (handler == nullptr) return;
   const bool by_runtime =
       handler->dispatch(signal, *information, *static_cast<ucontext_t*>(context), saved_errno);
-  if (by_runtime) errno = saved_errno;  // a handler of the program may have meant to change it
+  if (by_runtime) errno = saved_errno;  // a handler of the program may have changed it on purpose
 }
 
 bool FaultHandler::dispatch(int signal, siginfo_t& information, ucontext_t& context,
@@ -113,7 +113,7 @@ bool FaultHandler::dispatch(int signal, siginfo_t& information, ucontext_t& cont
   if (!overflow) verdict = ask_owners(signal, information, context);
   if (verdict.kind == SignalVerdict::Kind::resolved) return true;
   if (signal == SIGBUS && (overflow || verdict.no_access)) {
-    // However the runtime learned it: the program has no right to that address.
+    // The program has no right to that address, by whichever signal the runtime learned it.
     signal = information.si_signo = SIGSEGV;
     information.si_code = SEGV_ACCERR;
   }
@@ -151,7 +151,7 @@ SignalVerdict FaultHandler::ask_owners(int signal, const siginfo_t& information,
 void FaultHandler::end_program(int signal, const CrashReport::Crash& crash) noexcept {
   int nobody = 0;
   if (!reporting_thread_.compare_exchange_strong(nobody, ::gettid())) {
-    // Either the report itself met a bad stack, and is as long as it can be; or another thread reports.
+    // Either the report itself touched a bad stack and cannot continue, or another thread reports.
     if (nobody == ::gettid()) die_by(reported_signal_);
     for (;;) ::pause();
   }

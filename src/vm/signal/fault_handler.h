@@ -1,6 +1,6 @@
-// The process's handlers of SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT (and of what further owners take).
-// Each signal is offered to the owners, then to the program's own handler; what nobody wants ends the program
-// with a report and by the same signal.
+// The process's handlers of SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT (and of the signals of further
+// owners). Each signal is offered to its owners, then to the program's own handler; a signal that none of
+// them takes ends the program with a report and by the same signal.
 #pragma once
 
 #include <signal.h>
@@ -21,28 +21,29 @@ namespace musubi::vm {
 
 class FaultHandler {
  public:
-  // `rank` stands in the crash reports.
+  // `rank` appears in crash reports.
   explicit FaultHandler(Rank rank) noexcept : report_(rank) {}
-  // Gives the signals back to the program.
+  // Restores the program's signal actions.
   ~FaultHandler();
   FaultHandler(const FaultHandler&) = delete;
   FaultHandler& operator=(const FaultHandler&) = delete;
 
-  // Takes the signals. REQUIRES: no other handler is installed in this process. Threads that touch shared
-  // memory each need an AlternateStack.
+  // Takes the signals. REQUIRES: no other handler is installed in this process. Each thread that touches
+  // shared memory needs an AlternateStack.
   void install() noexcept;
-  // The one that is installed, or null. Any thread.
+  // The installed handler, or null. Any thread.
   static FaultHandler* installed() noexcept;
 
   enum class Turn : std::uint8_t { in_order, before_others };
-  // Lets `owner` see `signal`, and takes the signal if need be. `owner` outlives this. After install().
+  // Offers `signal` to `owner`, and takes the signal if necessary. `owner` outlives this. After install().
   void add_owner(int signal, SignalOwner& owner, Turn turn = Turn::in_order) noexcept;
 
   // A stack [low, high) whose lowest `guard_bytes` are never accessible. Any thread.
   void register_stack(std::uintptr_t low, std::uintptr_t high, std::size_t guard_bytes) noexcept {
     stacks_.add({low, high, guard_bytes});
   }
-  // All stacks of all processes lie in [low, high). Before the first is registered.
+  // The range [low, high) that contains all stacks of all processes. Set before the first stack is
+  // registered.
   void set_place_of_stacks(std::uintptr_t low, std::uintptr_t high) noexcept { stacks_.set_place(low, high); }
   void unregister_stack(std::uintptr_t low) noexcept { stacks_.remove(low); }
 
@@ -55,7 +56,7 @@ class FaultHandler {
 
  private:
   static void handle(int signal, siginfo_t* information, void* context);
-  // True when the runtime resolved the signal, false when the program's handler did.
+  // True if the runtime resolved the signal, false if the program's handler did.
   bool dispatch(int signal, siginfo_t& information, ucontext_t& context, int saved_errno) noexcept;
   SignalVerdict ask_owners(int signal, const siginfo_t& information, ucontext_t& context) noexcept;
   [[noreturn]] void end_program(int signal, const CrashReport::Crash& crash) noexcept;

@@ -1,4 +1,4 @@
-// The stacks of the rank's threads, so that an overflow can be told from any other bad address.
+// The stacks of the rank's threads, to tell a stack overflow from any other bad address.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ class StackRegistry {
   };
   static constexpr std::size_t stacks_max = 1024;
 
-  // Any thread. A stack too many is not remembered: its overflow is reported as any bad address.
+  // Any thread. Ignores stacks beyond stacks_max: their overflow is reported as any other bad address.
   void add(const Stack& stack) noexcept {
     bool found = false;
     lock_.lock();
@@ -44,7 +44,8 @@ class StackRegistry {
     lock_.unlock();
   }
 
-  // Any thread, also inside a handler. Result: whether `address` lies in the guard of a stack, and of which.
+  // Any thread, also inside a handler. Result: whether `address` is inside the guard of a stack; `found` is
+  // that stack.
   bool find_guard(std::uintptr_t address, Stack& found) const noexcept {
     const std::size_t used = used_.load(std::memory_order_acquire);
     for (std::size_t i = 0; i < used; ++i) {
@@ -57,13 +58,14 @@ class StackRegistry {
     return false;
   }
 
-  // Where all stacks lie, those of other processes, too. Before add.
+  // The range of all stacks, including those of other processes. Called before add().
   void set_place(std::uintptr_t low, std::uintptr_t high) noexcept {
     place_low_ = low;
     place_bytes_ = high - low;
   }
-  // The same. Result: whether a frame has reached over a whole guard: the thread's stack pointer and what it
-  // touches lie among the stacks, but the pointer in none that is registered. `found`: the next one above.
+  // As find_guard(). Result: whether a large frame has skipped a whole guard: the thread's stack pointer and
+  // the touched address are in the range of all stacks, but the pointer is in no registered stack. `found`:
+  // the next stack above.
   bool find_skipped(std::uintptr_t address, std::uintptr_t stack_pointer, Stack& found) const noexcept {
     if (address - place_low_ >= place_bytes_ || stack_pointer - place_low_ >= place_bytes_) return false;
     if (!is_complete_.load(std::memory_order_relaxed)) return false;
@@ -82,14 +84,14 @@ class StackRegistry {
 
  private:
   struct Entry {
-    std::atomic<std::uintptr_t> low{0};  // 0 = free
+    std::atomic<std::uintptr_t> low{0};  // 0: free
     std::atomic<std::uintptr_t> high{0};
     std::atomic<std::size_t> guard_bytes{0};
   };
-  std::atomic<bool> is_complete_{true};  // no stack was one too many
+  std::atomic<bool> is_complete_{true};  // no stack was ignored
   std::uintptr_t place_low_ = 0;
   std::size_t place_bytes_ = 0;
-  SpinLock lock_;  // of add and remove
+  SpinLock lock_;  // for add and remove
   std::atomic<std::size_t> used_{0};
   std::array<Entry, stacks_max> entries_;
 };

@@ -76,8 +76,8 @@ void UserSignals::give_back() noexcept {
   owned_ = 0;
 }
 
-// While the runtime handles a fault, no handler of the program may interrupt it on the same thread: that
-// handler could touch shared memory, and wait for ever for what the interrupted code holds. Signals without a
+// While the runtime handles a fault, no handler of the program may interrupt it on the same thread: the
+// handler could touch shared memory and wait forever for a lock of the interrupted code. Signals without a
 // handler stay unblocked, so that an interrupt from the terminal still ends a program that waits in a fault.
 void UserSignals::install(int signal) noexcept {
   struct sigaction action {};
@@ -89,7 +89,7 @@ void UserSignals::install(int signal) noexcept {
 
 int UserSignals::action(int signal, const struct sigaction* set, struct sigaction* old) noexcept {
   if (!can_be_handled(signal)) return os::set_signal_action(signal, set, old);
-  // Copies: the program's structures may lie in shared memory, and fault.
+  // Copies: the program's structures may be in shared memory and fault.
   struct sigaction wanted {};
   struct sigaction before {};
   if (set != nullptr) wanted = *set;
@@ -116,7 +116,7 @@ struct sigaction UserSignals::as_installed(const struct sigaction& wanted) const
   if (entry_ == nullptr) return altered;
   altered.sa_sigaction = entry_;
   altered.sa_flags |= SA_SIGINFO;
-  altered.sa_flags &= ~static_cast<int>(SA_RESETHAND);  // what `entry` leaves uses nothing up
+  altered.sa_flags &= ~static_cast<int>(SA_RESETHAND);  // `entry` may skip the handler
   return altered;
 }
 
@@ -125,13 +125,13 @@ void UserSignals::run_handler(int signal, siginfo_t* information, void* context)
   auto& interrupted = *static_cast<ucontext_t*>(context);
   const std::uintptr_t stack_pointer = os::fault_context(interrupted).stack_pointer;
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  // A handler of a fault may have been interrupted, on the stack that the kernel has gone on with.
+  // The interrupted code may be a fault handler on this stack, which the kernel continued to use.
   if (thread == nullptr || !thread->contains(here) || thread->contains(stack_pointer))
     return call_handler(signal, information, context);
   os::move_signal_frame(top_of_stack_for(signal, stack_pointer), *information, interrupted, &call_moved);
 }
 
-// 0: the one that was interrupted.
+// 0: the interrupted stack.
 std::uintptr_t UserSignals::top_of_stack_for(int signal, std::uintptr_t interrupted) noexcept {
   const stack_t& own = AlternateStack::current()->user.stack;
   const Hold hold(*this);
@@ -161,7 +161,7 @@ void UserSignals::call_handler(int signal, siginfo_t* information, void* context
       os::set_signal_action(signal, &record.action, nullptr);
     }
   }
-  if (!has_handler(action)) return;  // changed since the signal came
+  if (!has_handler(action)) return;  // changed since the signal arrived
   if (action.sa_flags & SA_SIGINFO) {
     action.sa_sigaction(signal, information, context);
   } else {
@@ -182,7 +182,7 @@ int UserSignals::forward(int signal, const struct sigaction* set, struct sigacti
   if (set != nullptr) altered = as_installed(*set);
   const int result = os::set_signal_action(signal, set != nullptr ? &altered : nullptr, old);
   if (result != 0) return result;
-  // A handler that was to run once may have run: then the kernel knows better than the record.
+  // A one-shot handler may have run: then the kernel's action is right, not the record.
   if (record.known && old->sa_handler == as_installed(record.action).sa_handler) *old = record.action;
   if (set == nullptr) return 0;
   record = Record{*set, true};
@@ -252,12 +252,12 @@ sigset_t UserSignals::without_protected(const sigset_t& mask) noexcept {
 }
 
 UserSignals::Delivery UserSignals::deliver(int signal, siginfo_t& information, ucontext_t& context) noexcept {
-  const bool forced = information.si_code > 0;  // by the processor: the instruction cannot go on
+  const bool forced = information.si_code > 0;  // raised by the processor: the instruction cannot continue
   const os::SignalBits bit = os::signal_bit(signal);
   const std::uintptr_t stack_pointer = os::fault_context(context).stack_pointer;
   AlternateStack* const thread = AlternateStack::current();
   if (forced && thread != nullptr) {
-    // As in the kernel: a forced signal that is blocked ends the program.
+    // As in the kernel: a blocked forced signal ends the program.
     if (thread->user.blocked & bit) return Delivery::unwanted;
     const bool in_handler = thread->contains(stack_pointer) && stack_pointer < thread->user.handler_frame;
     if (in_handler && (thread->user.blocked_in_handler & bit) != 0) return Delivery::unwanted;

@@ -1,5 +1,5 @@
-// The program's own signal handlers. The runtime takes some signals for itself; the program goes on seeing
-// what it asked for, and its handlers are called when a signal turns out not to be the runtime's.
+// The program's own signal handlers. The runtime handles some signals itself; the program still sees its own
+// settings, and its handlers are called for signals that turn out not to be the runtime's.
 //
 // An interposer exports sigaction, signal, sigprocmask, pthread_sigmask and sigaltstack to the program and
 // calls the functions of the same meaning here.
@@ -26,51 +26,54 @@ class UserSignals {
 
   // ---- For the interposer: results and errno as those of the C library. Any thread.
 
-  // Of signals that the runtime owns, only the record changes. Handlers of the others run on the alternate
-  // stack, as the thread's own stack may be closed shared memory, and never block the protected signals.
+  // For signals that the runtime owns, only the record changes. Handlers of other signals run on the
+  // alternate stack, because the thread's own stack may be closed shared memory, and never block the
+  // protected signals.
   int action(int signal, const struct sigaction* set, struct sigaction* old) noexcept;
-  // signal(3) of BSD and glibc: the handler stays, interrupted calls go on.
+  // signal(3) of BSD and glibc: the handler stays installed, interrupted calls restart.
   sighandler_t handler(int signal, sighandler_t function) noexcept;
-  // pthread_sigmask(3): 0 or an error number; sigprocmask(2) is made of it. The program sees the mask it set.
+  // pthread_sigmask(3): 0 or an error number; sigprocmask(2) is built on it. The program sees the mask that
+  // it set.
   int mask(int how, const sigset_t* set, sigset_t* old) noexcept;
-  // sigaltstack(2): remembered, never installed, as the runtime needs its own.
+  // sigaltstack(2): remembered but never installed, because the runtime needs its own stack.
   int alternate_stack(const stack_t* set, stack_t* old) noexcept;
-  // For sigsuspend, ppoll, pselect, epoll_pwait: the mask that may be given to the kernel.
+  // For sigsuspend, ppoll, pselect, epoll_pwait: the mask that the kernel may get.
   static sigset_t without_protected(const sigset_t& mask) noexcept;
 
   // ---- For the runtime.
 
-  // Signals that it does not own and for which the program has a handler that may go on with the program,
-  // save the protected ones: those are never held back, and patched atomics take SIGTRAP in the program's
-  // name. Any thread, signal-safe.
+  // Signals that the runtime does not own and for which the program has a handler that may return. Without
+  // the protected signals: those are never held back, and patched atomics take SIGTRAP in the program's name.
+  // Any thread, signal-safe.
   os::SignalBits with_handler() const noexcept {
     return with_handler_.load(std::memory_order_relaxed) & ~protected_signals;
   }
 
   using KernelHandler = void (*)(int, siginfo_t*, void*);
-  // The kernel calls `entry` where the program has a handler for a signal that the runtime does not own; the
-  // program need not know. `entry` calls run_handler(), or leaves it. Before the program installs any.
+  // From now on the kernel calls `entry` instead of the program's handlers for signals that the runtime does
+  // not own; the program does not notice. `entry` calls run_handler(), or skips it. Set before the program
+  // installs a handler.
   void set_entry(KernelHandler entry) noexcept { entry_ = entry; }
-  // Whether a handler does nothing but report and end the process: the runtime need not mind it. As above.
+  // Whether a handler only reports and ends the process: the runtime ignores such handlers. Set as above.
   using Judge = bool (*)(const void* handler);
   void set_judge_of_ends(Judge ends_the_process) noexcept { ends_the_process_ = ends_the_process; }
-  // Inside of `entry`: the program's handler, as the kernel would have called it, on the stack that it would
-  // have taken. Where this is not the one that `entry` runs on, the handler runs when `entry` has returned.
+  // Inside `entry`: runs the program's handler as the kernel would have, on the stack that the kernel would
+  // have chosen. If that is not the current stack, the handler runs after `entry` has returned.
   void run_handler(int signal, siginfo_t* information, void* context) noexcept;
 
   // ---- For FaultHandler.
 
-  // Reads what the program has installed so far. Once, before take().
+  // Reads the handlers that the program has installed so far. Once, before take().
   void begin(KernelHandler kernel_handler) noexcept;
-  // From now on `signal` belongs to the runtime; what was installed becomes the program's record.
+  // From now on `signal` belongs to the runtime; the installed action becomes the program's record.
   void take(int signal) noexcept;
-  // Installs the program's own dispositions again.
+  // Installs the program's own actions again.
   void give_back() noexcept;
 
   enum class Delivery : std::uint8_t {
     handled,   // the program's handler has returned
     ignored,   // the program ignores the signal, and may
-    unwanted,  // there is no handler, or it cannot be called now: the default action is due
+    unwanted,  // there is no handler, or it cannot be called now: the default action applies
   };
   // Inside the runtime's handler. Calls the program's handler as the kernel would have; it may never return.
   Delivery deliver(int signal, siginfo_t& information, ucontext_t& context) noexcept;
@@ -78,9 +81,9 @@ class UserSignals {
  private:
   struct Record {
     struct sigaction action {};
-    bool known = false;  // the program has set it, or it was read from the kernel
+    bool known = false;  // set by the program, or read from the kernel
   };
-  // Blocks all signals and takes the lock: a handler on this thread must not meet its own thread's lock.
+  // Blocks all signals and takes the lock: a handler must not wait for a lock that its own thread holds.
   class Hold;
 
   void call_handler(int signal, siginfo_t* information, void* context) noexcept;
@@ -96,7 +99,7 @@ class UserSignals {
 
   SpinLock lock_;
   KernelHandler kernel_handler_ = nullptr;
-  KernelHandler entry_ = nullptr;  // null: the kernel calls the program's handlers itself
+  KernelHandler entry_ = nullptr;  // null: the kernel calls the program's handlers directly
   os::SignalBits owned_ = 0;
   Judge ends_the_process_ = nullptr;
   std::atomic<os::SignalBits> with_handler_ = 0;

@@ -25,7 +25,7 @@ std::uint64_t groups_in(const Segment& segment) {
 
 }  // namespace
 
-// The last group of each segment may be a short one.
+// The last group of each segment may be shorter.
 AccessTable::AccessTable(const Space& space)
     : space_(space), groups_max_(space.blocks_max() / group_blocks + Space::segments_max) {
   cells_ = reserve(space.blocks_max());
@@ -109,7 +109,7 @@ void AccessTable::apply(const Segment& segment, BlockRun run, Access to) noexcep
   set_cells(run, applied_shift, to);
 }
 
-// A border belongs to the block behind it; the first block of a segment has none.
+// A border belongs to the block after it; the first block of a segment has none.
 void AccessTable::change_border(const Segment& segment, std::uint64_t block, bool was, bool is) noexcept {
   if (was == is) return;
   borders_ += is ? 1 : std::size_t(-1);

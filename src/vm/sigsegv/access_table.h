@@ -1,6 +1,6 @@
-// Per block: the access that the engine granted, and an upper bound of what its pages now allow. Per group of
-// blocks: how many mappings of the kernel begin inside it. Sparse: memory is used only for blocks that were
-// opened.
+// Per block: the access that the engine granted, and an upper bound of the access that its pages allow now.
+// Per group of blocks: the number of kernel mappings that begin inside it. Sparse: takes memory only for
+// blocks that were opened.
 #pragma once
 
 #include <atomic>
@@ -12,33 +12,33 @@
 
 namespace musubi::vm {
 
-// The caller holds the driver's lock for all but granted().
+// The caller holds the driver's lock for all functions except granted().
 class AccessTable {
  public:
   static constexpr std::uint64_t group_blocks = 64;
 
-  // REQUIRES: all segments of `space` are added. Ends the process when address space runs out.
+  // REQUIRES: all segments of `space` are added. Ends the process if address space runs out.
   explicit AccessTable(const Space& space);
   ~AccessTable();
   AccessTable(const AccessTable&) = delete;
   AccessTable& operator=(const AccessTable&) = delete;
 
   Access granted(BlockId block) const noexcept;
-  // What the pages allow at most; never more than granted() between two operations.
+  // Upper bound of the pages' access; never more than granted() between two operations.
   Access applied(BlockId block) const noexcept;
   Access most_applied(BlockRun run) const noexcept;
   Access least_granted(BlockRun run) const noexcept;
 
-  // REQUIRES: every block of the run is granted something between `from_least` and `from_most`.
+  // REQUIRES: every block of the run has been granted between `from_least` and `from_most`.
   void grant(BlockRun run, Access from_least, Access from_most, Access to) noexcept;
-  // REQUIRES: the run lies in `segment`.
+  // REQUIRES: the run is inside `segment`.
   void apply(const Segment& segment, BlockRun run, Access to) noexcept;
 
-  // How many times two neighbours in one segment differ in what is applied: each costs the kernel a mapping.
+  // Pairs of neighbours in one segment that differ in applied access: each costs the kernel a mapping.
   std::size_t borders() const noexcept { return borders_; }
 
   std::uint64_t groups() const noexcept;
-  // How many of these borders lie inside the group (not at its edges).
+  // The number of these borders inside the group (not at its edges).
   std::size_t borders_in(std::uint64_t group) const noexcept { return group_borders_[group]; }
   // The blocks of a group: a group never spans two segments.
   BlockRun blocks_of(std::uint64_t group) const noexcept;

@@ -15,11 +15,11 @@
 namespace musubi::vm {
 namespace {
 
-// A change in the midst of blocks of another access makes a border at both ends of the run.
+// A change between blocks of another access makes a border at both ends of the run.
 constexpr std::size_t borders_of_one_change = 2;
 constexpr std::size_t mappings_least = 8;
 
-// The kernel's limit less an eighth: malloc, threads and libraries of the program need mappings too.
+// The kernel's limit minus an eighth: malloc, threads and libraries of the program need mappings, too.
 std::size_t mappings_allowed() {
   constexpr std::size_t kernel_default = 65530;
   std::size_t limit = 0;
@@ -102,7 +102,7 @@ void SigsegvVm::protect(const Segment& segment, BlockRun run, Access to) noexcep
         "mprotect of segment %s: no mapping is left (raise vm.max_map_count), or the program has unmapped "
         "shared memory",
         segment.name);
-    // The program uses more mappings than its share: live with fewer for good.
+    // The program uses more mappings than its share: use fewer from now on.
     mappings_max_ = std::max(table_.borders() - table_.borders() / 16, mappings_least);
     save_mappings(attempt < 2 ? mappings_max_ - borders_of_one_change : 0);
   }
@@ -121,8 +121,7 @@ int SigsegvVm::protection(const Segment& segment, Access access) const noexcept 
   __builtin_unreachable();
 }
 
-// All open blocks at once: a border between blocks with the right and without it would be one that the table
-// does not count.
+// All open blocks at once: the table would not count a border between executable and other blocks.
 bool SigsegvVm::allow_code(const Segment& segment) noexcept {
   const Held hold(lock_);
   if (holds_code(segment)) return true;
@@ -145,8 +144,8 @@ bool SigsegvVm::allow_code(const Segment& segment) noexcept {
 
 bool SigsegvVm::try_protect(const Segment& segment, BlockRun run, Access to) noexcept {
   const Range range = range_of(segment, run);
-  // The table says at least what the pages allow, also when the kernel gives up half-way: it rises before the
-  // call and falls after it.
+  // The table never allows less than the pages, even if the kernel fails half-way: it is raised before the
+  // call and lowered after it.
   const bool falls = table_.most_applied(run) > to;
   if (!falls) {
     table_.apply(segment, run, to);
@@ -168,13 +167,13 @@ void SigsegvVm::make_uniform(std::uint64_t group, Access access) noexcept {
   const BlockRun run = table_.blocks_of(group);
   const Segment& segment = views_.space().segment_of(run.first);
   const std::uint64_t first = run.first.value - segment.first_block.value;
-  // Pages of others lie in between.
+  // The part between may be memory that is not shared.
   if (segment.parts != nullptr && !segment.parts->contains_all(first, run.count)) return;
-  try_protect(segment, run, access);  // a failure leaves the borders for another group
+  try_protect(segment, run, access);  // on failure the borders stay, for another group to remove
 }
 
 // Makes groups uniform until at most `target` borders are left: first groups with many borders inside, at the
-// least access that all their blocks are granted, then any; at last whole groups are closed.
+// least access granted to all their blocks, then any group; finally closes whole groups.
 void SigsegvVm::save_mappings(std::size_t target) noexcept {
   const auto turn = [&](auto&& make_room) MUSUBI_REQUIRES(lock_) {
     for (std::uint64_t i = 0; i < table_.groups() && table_.borders() > target; ++i) {
@@ -189,7 +188,7 @@ void SigsegvVm::save_mappings(std::size_t target) noexcept {
     });
   }
   if (table_.borders() <= target) return;
-  target /= 2;  // this search is long: let it not be needed again soon
+  target /= 2;  // this search is slow: make it rare
   turn([&](std::uint64_t group) MUSUBI_REQUIRES(lock_) {
     if (table_.most_applied(table_.blocks_of(group)) != Access::none) make_uniform(group, Access::none);
   });
@@ -200,11 +199,11 @@ bool SigsegvVm::reopen(const Segment& segment, BlockId block, Access wanted) noe
   const Access granted = table_.granted(block);
   if (granted < wanted) return false;
   if (table_.applied(block) >= wanted) {
-    // Another thread has opened it a moment ago. Or mprotect gave up half-way while making its group uniform.
+    // Another thread has just opened it, or mprotect failed half-way while its group was made uniform.
     protect(segment, BlockRun{block}, granted);
     return true;
   }
-  // Its group was made uniform. The neighbours with the same access cost no further mapping.
+  // Its group was made uniform. Opening its neighbours with the same access costs no further mapping.
   const BlockRun group = table_.blocks_of(table_.group_of(segment, block));
   std::uint64_t begin = block.value;
   std::uint64_t end = block.value + 1;

@@ -1,9 +1,9 @@
 // Driver of the vm port over real pages: mprotect on the user view, SIGSEGV for faults.
 //
 // The kernel allows a process about 65,530 mappings, and every border between two accesses costs one. The
-// table holds what the engine granted; the pages may allow less. When mappings grow scarce the driver makes
-// whole groups of blocks uniform, at the least that any of them is granted, and opens blocks again from its
-// table, without asking the engine, when the program touches them.
+// table holds the access that the engine granted; the pages may allow less. When mappings become scarce, the
+// driver makes whole groups of blocks uniform, at the least access granted to any of them. When the program
+// touches such a block, the driver opens it again from the table, without asking the engine.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,7 @@ namespace musubi::vm {
 class SigsegvVm final : public PagedVm {
  public:
   struct Settings {
-    // Mappings of the kernel that the driver may use; 0 = what the kernel allows, less a share for the
-    // program.
+    // Kernel mappings that the driver may use; 0: the kernel's limit minus a share for the program.
     std::size_t mappings_max = 0;
   };
 
@@ -43,7 +42,7 @@ class SigsegvVm final : public PagedVm {
   void close(BlockRun run) noexcept override;
   void leave_open(BlockRun run) noexcept override { open_write(run); }
 
-  // Mappings that the driver uses now, as it reckons.
+  // The driver's estimate of the mappings that it uses.
   std::size_t mappings() const noexcept;
 
  private:
@@ -64,12 +63,12 @@ class SigsegvVm final : public PagedVm {
   void make_uniform(std::uint64_t group, Access access) noexcept MUSUBI_REQUIRES(lock_);
 
   trace::Counters& counters_;
-  // Held across mprotect: the order of changes to the pages must be the order of changes to the table. The
-  // kernel serialises these calls anyway.
+  // Held across mprotect: the pages and the table must change in the same order. The kernel serialises these
+  // calls anyway.
   mutable SpinLock lock_;
   AccessTable table_ MUSUBI_GUARDED_BY(lock_);
   std::size_t mappings_max_ MUSUBI_GUARDED_BY(lock_);
-  // Where the search for groups to make uniform goes on.
+  // The search for groups to make uniform continues here.
   std::uint64_t next_group_ MUSUBI_GUARDED_BY(lock_) = 0;
 };
 

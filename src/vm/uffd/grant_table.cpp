@@ -5,7 +5,7 @@
 namespace musubi::vm {
 namespace {
 
-// As the cell changes, or its holder is done.
+// Waits while a holder has the cell.
 template <class Cell, class Change>
 void change_when_free(std::atomic_ref<Cell> cell, Cell held, Change&& changed) {
   Cell now = cell.load(std::memory_order_relaxed);

@@ -30,11 +30,11 @@ Result<void> UffdVm::map_part(std::size_t index, std::uintptr_t address, std::si
   return watch(views_.space().segments()[index], address, bytes);
 }
 
-// Without access until it is watched: what another thread touches between the two must not open by itself.
+// No access until it is watched: an earlier touch by another thread would map the page unwatched.
 Result<void> UffdVm::watch(const Segment& segment, std::uintptr_t begin, std::size_t bytes) {
   void* const address = reinterpret_cast<void*>(begin);
   if (auto watched = file_.watch(address, bytes); !watched) return watched;
-  // A child would have the mapping, but nobody that watches it: it would read old bytes and never know.
+  // A child would inherit the mapping, but not the watch: it would read stale bytes unnoticed.
   ::madvise(address, bytes, MADV_DONTFORK);
   if (auto opened = os::protect(address, bytes, os::Protection::read_write); !opened) return opened;
   watched_segments_.add(segment);
@@ -94,7 +94,7 @@ void UffdVm::map_pages(const Segment& segment, BlockRun run, Access access) noex
     done += mapped.bytes;
     if (mapped.error == EEXIST) {  // another thread, which found the access granted, was first
       done += page;
-    } else if (mapped.error == EFAULT) {  // nobody has touched this page, so hardly the ones behind it
+    } else if (mapped.error == EFAULT) {  // no thread has touched this page yet, so hardly those after it
       for (std::size_t at = done; at < range.bytes; at += page) {
         os::touch_for_reading(reinterpret_cast<const unsigned char*>(filled + at));
       }
@@ -122,7 +122,7 @@ bool UffdVm::reopen(const Segment& segment, BlockId block, Access wanted) noexce
   const std::optional<Access> granted = table_.hold(block, wanted);
   if (!granted) return false;
   reopened_.fetch_add(1, std::memory_order_relaxed);
-  // A page that is missing may have been write-protected when it went.
+  // A missing page may have been write-protected when the kernel took it.
   if (*granted == Access::write) set_writable(segment, {block}, true);
   map_pages(segment, {block}, *granted);
   table_.release(block);
@@ -140,14 +140,14 @@ SignalVerdict UffdVm::on_bus_error(const Touch& touch) noexcept {
 
 SignalVerdict UffdVm::on_segmentation_fault(const Touch& touch) noexcept {
   using Kind = SignalVerdict::Kind;
-  const bool by_fetch = touch.access == os::FaultAccess::execute;  // and meanwhile code is allowed there
+  const bool by_fetch = touch.access == os::FaultAccess::execute;  // code may be allowed there by now
   if (!by_fetch && watched_segments_.contains(touch.segment))
     return {Kind::foreign, "shared memory whose protection the program has changed"};
-  ::sched_yield();  // map_segment is at it
+  ::sched_yield();  // map_segment is in progress
   return {Kind::resolved};
 }
 
-// The access of pages is userfaultfd's business; here it is that of the whole mapping.
+// userfaultfd sets the access of pages; this sets the access of the whole mapping.
 bool UffdVm::allow_code(const Segment& segment) noexcept {
   counters_.add(trace::Counter::protection_changes);
   if (::mprotect(reinterpret_cast<void*>(segment.base), segment.bytes, PROT_READ | PROT_WRITE | PROT_EXEC) !=

@@ -1,12 +1,12 @@
 // Driver of the vm port over real pages: userfaultfd on the user view. The kernel raises SIGBUS in the thread
-// that touches a page which is not mapped, or is write-protected.
+// that touches an unmapped or write-protected page.
 //
-// Against mprotect: no mapping of the kernel is used up, however accesses alternate, and a page becomes
-// writable without an interrupt to the other threads' processors; but a page that was write-protected takes
-// one more fault, inside the kernel, at its first write (docs/decisions/faults.md).
+// Compared with mprotect, alternating accesses use up no kernel mappings, and a page becomes writable without
+// an interrupt to the processors of other threads; but the first write to a write-protected page takes one
+// more fault, inside the kernel (docs/decisions/faults.md).
 //
-// A page that the engine opened may be missing all the same, as when the kernel has taken it to swap: the
-// driver maps it again from its table, without asking the engine. System calls meet EFAULT on such a page.
+// A page that the engine opened may be missing, for instance after the kernel has swapped it out: the driver
+// maps it again from its table, without asking the engine. System calls return EFAULT on such a page.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,8 @@ namespace musubi::vm {
 
 class UffdVm final : public PagedVm {
  public:
-  // `memory` as for SigsegvVm::create. `space`, `sink` and `counters` outlive the driver. Errors: those, and
-  // the kernel refuses userfaultfd or is older than Linux 6.4.
+  // `memory` as for SigsegvVm::create. `space`, `sink` and `counters` outlive the driver. Errors: as there,
+  // or the kernel refuses userfaultfd or is older than Linux 6.4.
   static Result<std::unique_ptr<UffdVm>> create(const Space& space, int memory, FaultSink& sink,
                                                 trace::Counters& counters);
 

@@ -1,5 +1,5 @@
 // The same in a program with a flush: so the job keeps order from the beginning
-// (docs/decisions/plain_flags.md).
+// (docs/decisions/order.md).
 #include "beyond_memory.c"
 
 void let_keep_order(void) {

@@ -1,10 +1,10 @@
 // Clocks and counts of the policy `migrating`.
 #include <gtest/gtest.h>
 
-#include "coherence/migrating/acquires_in_order.h"
-#include "coherence/migrating/comparison_cost.h"
-#include "coherence/migrating/quiescence.h"
-#include "coherence/migrating/stacks_in_use.h"
+#include "coherence/migrating/copies/deferred_updates.h"
+#include "coherence/migrating/copies/stacks.h"
+#include "coherence/migrating/ground/comparison_cost.h"
+#include "coherence/migrating/ground/quiescence.h"
 
 namespace musubi::coherence::migrating {
 namespace {

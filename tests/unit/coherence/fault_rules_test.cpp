@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "coherence/rules/faults.h"
-#include "coherence/rules/looks.h"
+#include "coherence/rules/publication.h"
 #include "entries.h"
 
 namespace musubi::coherence::rules {

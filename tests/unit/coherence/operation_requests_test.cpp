@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "coherence/migrating/home_operations.h"
+#include "coherence/migrating/for_others/home_operations.h"
 #include "coherence/regions.h"
 #include "trace/counters.h"
 

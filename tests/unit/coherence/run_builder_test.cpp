@@ -1,5 +1,5 @@
 // Neighbours among the blocks that change their protection together.
-#include "coherence/migrating/run_builder.h"
+#include "coherence/migrating/copies/run_builder.h"
 
 #include <gtest/gtest.h>
 

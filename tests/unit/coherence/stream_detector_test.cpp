@@ -1,5 +1,5 @@
 // Streams among the blocks that are missed.
-#include "coherence/migrating/stream_detector.h"
+#include "coherence/migrating/misses/stream_detector.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Calls that run at another rank: here the other rank is the same process, and its files are real ones.
-#include "image/far_calls.h"
+#include "image/objects/far_calls.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

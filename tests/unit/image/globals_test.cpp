@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <iostream>
 
-#include "image/loaded_objects.h"
+#include "image/libraries/loaded_objects.h"
 
 namespace musubi::image {
 namespace {

@@ -1,4 +1,4 @@
-#include "image/library_choice.h"
+#include "image/libraries/library_choice.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "image/exported_symbol.h"
+#include "image/process/exported_symbol.h"
 
 namespace musubi::image {
 namespace {

@@ -1,0 +1,47 @@
+// Private bytes beside their twins: what this rank has changed, told by comparing. All functions run under
+// the block's gate.
+#pragma once
+
+#include <cstddef>
+
+#include "coherence/migrating/copies/deferred_updates.h"
+#include "coherence/migrating/ground/ground.h"
+#include "coherence/store/block_list.h"
+
+namespace musubi::coherence::migrating {
+
+class Twins {
+ public:
+  Twins(Ground& ground, DeferredUpdates& deferred)
+      : ground_(ground), deferred_(deferred), copies_(ground.space.blocks_max()) {}
+
+  // The public copy becomes the twin of what is about to be written.
+  void make(Block& b);
+  // Copies the changes of this rank to the public copy, and notes their lines unless `lines` is null. Result:
+  // whether there are any. REQUIRES: no lines are noted of a block that is held back.
+  bool publish_changes(const Block& b, LineMask* lines = nullptr);
+  bool differs(const Block& b);
+  // The changes of this rank on top of the twin stay, the rest becomes `remote`, which comes from `giver`.
+  void merge(const Block& b, const std::byte* remote, Rebase rebase, Rank giver);
+
+  // The public copy is written.
+  void note_copy(const Block& b) {
+    Entry& e = b.entry;
+    e.copy_used = true;
+    e.copy_given_back = false;
+    if (e.has_copy || e.pinned || ground_.store.memory().pages == nullptr) return;
+    e.has_copy = true;
+    copies_.add(b.id);
+  }
+  // The public copies that are kept here.
+  BlockList& copies() { return copies_; }
+
+ private:
+  Sharing sharing_of(const Block& b) const;
+
+  Ground& ground_;
+  DeferredUpdates& deferred_;
+  BlockList copies_;
+};
+
+}  // namespace musubi::coherence::migrating

@@ -1,0 +1,193 @@
+// The common ground of all parts of the policy `migrating`: the rank's ports, its blocks, their locks, its
+// lists and its times. It carries nothing out but what other ranks call here. README.md says which part calls
+// which.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "coherence/core/parameters.h"
+#include "coherence/core/signature.h"
+#include "coherence/core/version.h"
+#include "coherence/migrating/for_others/reads.h"
+#include "coherence/migrating/ground/comparison_cost.h"
+#include "coherence/migrating/ground/quiescence.h"
+#include "coherence/migrating/ground/times.h"
+#include "coherence/rules/evictions.h"
+#include "coherence/rules/notices.h"
+#include "coherence/rules/publication.h"
+#include "coherence/rules/states.h"
+#include "coherence/store/block_list.h"
+#include "coherence/store/block_store.h"
+#include "coherence/store/residents.h"
+#include "coherence/store/visit_board.h"
+#include "fabric/fabric.h"
+#include "remote_lock/queue_lock.h"
+#include "trace/counters.h"
+#include "vm/space.h"
+#include "vm/vm.h"
+
+namespace musubi::coherence::migrating {
+
+using trace::Counter;
+
+struct Ground {
+  // As Migrating. `signature` is the rank's own.
+  Ground(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
+         remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
+         const PrivateParts* private_parts);
+
+  Rank self() const { return fabric.self(); }
+  Gate& gate(BlockId id) { return store.gate(id); }
+  // Under its gate.
+  Block block(BlockId id) const {
+    Block b = store.block(id);
+    learn_of_visitors(b);
+    return b;
+  }
+  // A word that other ranks, or other threads of this one, may look at or change meanwhile.
+  std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) const { return store.shared(word); }
+  remote_lock::OwnerWord own_word(const Block& b) const {
+    return remote_lock::OwnerWord{shared(b.words.owner).load()}.resolved(self(), b.initial_home);
+  }
+  // Whether this rank is the block's home; a visitor may have its lock.
+  bool is_home(const Block& b) const { return own_word(b).tag() != remote_lock::Ownership::link; }
+  // Of a block whose home is elsewhere: where it was last seen.
+  Rank believed_home(const Block& b) const {
+    return b.entry.home_known && b.entry.home_guess != self() ? b.entry.home_guess : own_word(b).target();
+  }
+  // Where to look for the home next: `asked` is not it, and says that `linked` is. That was link number
+  // `links`. The first may be right; more lead over all homes of the past. The initial home knows which rank
+  // is the last, and says so.
+  Rank place_after(const Block& b, Rank asked, Rank linked, unsigned links) const {
+    if (links == 1 || asked == b.initial_home) return linked;
+    if (b.initial_home != self()) return b.initial_home;
+    return remote_lock::TailWord{shared(b.words.tail).load()}.rank(b.initial_home);
+  }
+  // Takes the lock if this rank is the home; waits for visitors only. Under the gate.
+  Task<bool> lock_if_home(const Block& b) { return locks.lock_if_home(b.id.value, b.initial_home); }
+  // The version at this home, under the block's lock. Visitors name versions, and its bytes are here.
+  Version version_at_home(Block& b) const {
+    learn_of_visitors(b);
+    return {LogicalTime{shared(b.words.write_ts).load()}, LogicalTime{shared(b.words.read_ts).load()}};
+  }
+  // The bytes here are of the newest version that this rank was home of, whoever named it. Bytes of older
+  // ones must not replace them: the rank that comes next in the lock's queue takes the public copy.
+  void learn_of_visitors(Block& b) const {
+    const LogicalTime named{shared(b.words.write_ts).load()};
+    if (named <= b.entry.write_ts || injected(InjectedBug::visitor_not_heard)) return;
+    b.entry.write_ts = named;
+    b.entry.read_ts = named;  // the word may be one that a reader raises in vain: only the lock tells
+    b.entry.visited = true;
+  }
+  // Somebody has operated atomically on these words of the block: for its words at some rank.
+  void learn_atomic_words(BlockWords& words, std::uint64_t atomic_words) const {
+    const auto known = shared(words.atomic_words);
+    if ((known.load() & atomic_words) != atomic_words) known.fetch_or(atomic_words);
+  }
+  // `home`, another rank, is the home of the block, as a look has shown. The chain of links gets shorter;
+  // nobody else changes a link of ours.
+  void note_home(Block& b, Rank home) const {
+    MUSUBI_CHECK(home != self());
+    b.entry.home_guess = home;
+    b.entry.home_known = true;
+    if (own_word(b).tag() == remote_lock::Ownership::link)
+      shared(b.words.owner).store(remote_lock::OwnerWord::link_to(home).raw);
+  }
+  // A release looks at the block. Under its gate.
+  void list(BlockId id, Entry& e) {
+    if (e.listed) return;
+    e.listed = true;
+    dirty.add(id);
+  }
+  // Releases do not look at the block until it is woken: by a visitor's mark, or before its home makes a
+  // version that others can read. Under its gate and lock, before its version is raised; not listed.
+  void let_sleep(Block& b) {
+    b.entry.listed = true;
+    if (!b.entry.among_sleepers) {
+      b.entry.among_sleepers = true;
+      sleepers.add(b.id);
+    }
+    shared(b.words.stillness).fetch_or(BlockWords::asleep);
+  }
+  // Under its gate.
+  void wake(Block& b) {
+    if ((shared(b.words.stillness).load() & BlockWords::asleep) == 0) return;
+    shared(b.words.stillness).fetch_and(~BlockWords::asleep);
+    dirty.add(b.id);
+  }
+
+  // At its home: the block is closed here, with nothing unreleased. Other ranks may operate on it from now
+  // on. Under its gate and lock.
+  void let_rest(Block& b) {
+    b.entry.rested = true;
+    shared(b.words.stillness).fetch_or(BlockWords::at_rest);
+  }
+  // A thread here may open the block from now on. Under its gate and lock.
+  void end_rest(Block& b) {
+    if ((shared(b.words.stillness).load() & BlockWords::at_rest) != 0 &&
+        !injected(InjectedBug::home_reopened_at_rest))
+      shared(b.words.stillness).fetch_and(~BlockWords::at_rest);
+  }
+  // The block's bytes take memory here. Under its gate.
+  void note_resident(const Block& b) {
+    if (b.entry.was_evicted) {
+      b.entry.was_evicted = false;
+      count(Counter::refetched_bytes, b.extent.bytes);
+    }
+    if (!b.entry.pinned) residents.add(b.id, b.entry, b.extent.bytes, Residence::fresh);
+  }
+
+  // Bytes that come from other ranks stay closed until they have been acquired.
+  bool keeps_order() const { return visits.keeps_order() && !alone.load(); }
+  // Whether the rank is alone still, after all that the calling thread has written: that goes out with the
+  // release that ends this.
+  bool has_no_one_to_tell() const {
+    if (!alone.load()) return false;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return alone.load();
+  }
+  bool may_be_unpublished(const Entry& e) const {
+    return rules::may_be_unpublished(e, keeps_order(), parameters);
+  }
+  bool may_change_in_place(const Entry& e) const { return e.pinned || quiescence || !keeps_order(); }
+  bool may_differ_from_twin(const Entry& e) const {
+    return rules::may_differ_from_twin(e, quiescence.number());
+  }
+  // Whether a copy that was read between two looks at its version may have been no copy any more.
+  bool is_given_back(std::uint64_t version_before, std::uint64_t version_after) const {
+    return copy_given_back_between(version_before, version_after) &&
+           !injected(InjectedBug::dropped_copy_not_noticed);
+  }
+  bool names_a_copy(const Entry& e) const { return rules::names_a_copy(e, times.acquired(), self()); }
+
+  void count(Counter counter, std::uint64_t amount = 1) { counters.add(counter, amount); }
+  void count_fetch(const Block& b) {
+    count(Counter::fetches);
+    count(Counter::fetched_bytes, b.extent.bytes);
+  }
+  // Of the simulator (hooks/hooks.h).
+  bool injected(InjectedBug bug) const { return parameters.hooks.injected(bug); }
+  void others_may_act() const { parameters.hooks.others_may_act(); }
+
+  const vm::Space& space;
+  fabric::Fabric& fabric;
+  vm::Vm& vm;
+  trace::Counters& counters;
+  const Parameters parameters;
+  BlockStore store;
+  remote_lock::QueueLock locks;
+  Signature& signature;
+  Gate release_gate;  // one release at a time
+  Quiescence quiescence;
+  std::atomic<bool> alone{false};  // Ordering::set_alone()
+  ComparisonCost comparison_cost;
+  BlockList dirty;
+  BlockList sleepers;  // all blocks that sleep, and some that slept
+  Residents residents;
+  VisitBoard visits;
+  const HomeSide home_side;
+  Times times;
+};
+
+}  // namespace musubi::coherence::migrating

@@ -1,0 +1,323 @@
+// Runs: what is read or written in sequence moves in larger units than the block. The blocks behind one that
+// was missed are opened with it, in one change of protection, and are fetched in one batch, when
+// - a stream leads there (stream_detector.h), or
+// - they were used the last time: read again after an invalidation, or changed while they were writable.
+// A block that came along in vain is left to fault by itself. So blocks can be small, for the sake of data
+// that several ranks write, and streams still move in large units.
+//
+// All this is best effort. A block that cannot be had at once - its gate is taken, its home moves - is left
+// to its own fault.
+#include "coherence/migrating/misses/runs.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+
+#include "base/check.h"
+#include "base/task_group.h"
+#include "coherence/regions.h"
+#include "coherence/rules/faults.h"
+#include "fabric/transfer.h"
+
+namespace musubi::coherence::migrating {
+
+using fabric::Step;
+using remote_lock::Ownership;
+using remote_lock::OwnerWord;
+
+namespace {
+
+// Places for the answers to as many calls.
+template <class Result>
+class Answers {
+ public:
+  Answers(BufferPool& pool, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      rooms_[i].emplace(pool);
+      answers_[i] = LinesAnswer<Result>::in(*rooms_[i]);
+    }
+  }
+  LinesAnswer<Result>& operator[](std::size_t i) { return *answers_[i]; }
+  const LinesAnswer<Result>& operator[](std::size_t i) const { return *answers_[i]; }
+
+ private:
+  std::array<std::optional<BufferPool::Buffer>, Run::blocks_max> rooms_;
+  std::array<LinesAnswer<Result>*, Run::blocks_max> answers_{};
+};
+
+}  // namespace
+
+// What one batch brings from the home of a run: a look at each block, its bytes if they are wanted, and then
+// what tells whether the home was still the home, for all.
+struct Runs::Look {
+  Look(BufferPool& pool, std::size_t count) : answers(pool, count) {}
+
+  std::array<LookRequest, Run::blocks_max> requests;
+  Answers<LookResult> answers;
+  std::array<BlockWords, Run::blocks_max> owners_after;
+  std::array<BlockWords, Run::blocks_max> versions_after;
+  std::array<Step, 3 * Run::blocks_max + 2> steps;
+
+  bool brings_bytes(std::size_t i) const {
+    const fabric::Verdict verdict = answers[i].end.verdict;
+    return verdict == looks::in_copy || verdict == looks::in_use;
+  }
+};
+
+// The same from the writer of a run.
+struct Runs::Copies {
+  Copies(BufferPool& pool, std::size_t count) : answers(pool, count) {}
+
+  std::array<CopyRequest, Run::blocks_max> requests;
+  Answers<CopyResult> answers;
+  std::array<BlockWords, Run::blocks_max> words_after;
+  std::array<Step, 2 * Run::blocks_max + 1> steps;
+};
+
+bool Runs::comes_along(const Block& b, vm::Access wanted, bool in_stream) const {
+  const bool worth_it = rules::is_worth_fetching_ahead(b.entry, ground_.parameters);
+  return !ground_.store.has_private_parts(b) && rules::comes_along(b.entry, wanted, in_stream, worth_it);
+}
+
+// Of a run, its leader included. One is under way at a time, so the line stands idle for a round trip with
+// each: a run is a multiple of what the line holds.
+std::size_t Runs::length_max(const Block& next, std::size_t block_bytes) const {
+  constexpr std::size_t lines_per_run = 8;
+  const Parameters& parameters = ground_.parameters;
+  const std::size_t line_bytes = ground_.fabric.capabilities(source_of(next).rank).line_bytes;
+  const std::size_t bytes =
+      std::max(parameters.run_bytes_max, std::min(parameters.far_run_bytes_max, lines_per_run * line_bytes));
+  return std::min(Run::blocks_max, bytes / block_bytes);
+}
+
+void Runs::gather(const Block& leader, vm::Access wanted, Run& run) {
+  MUSUBI_CHECK(run.count == 0);
+  // A plain flag that came along would be read ahead of its data. Only blocks whose bytes are here come along
+  // then.
+  const bool valid_only = ground_.keeps_order();
+  if (valid_only && !rules::is_valid(leader.entry)) return;
+  const vm::Segment& segment = ground_.space.segment_of(leader.id);
+  std::size_t most = ground_.parameters.run_bytes_max / segment.block_bytes;
+  if (most < 2) return;
+  StreamDetector& streams = wanted == vm::Access::write ? write_streams_ : read_streams_;
+  const std::uint32_t ahead = streams.missed(leader.id);
+  const std::uint64_t end = segment.first_block.value + segment.blocks;
+  run.first = BlockId{leader.id.value + 1};
+  while (run.count + 1 < most && run.first.value + run.count < end) {
+    const BlockId id{run.first.value + run.count};
+    if (!vm::is_in_use(segment, id.value - segment.first_block.value)) break;
+    std::optional<Gate::Pass> pass = ground_.gate(id).try_enter();
+    if (!pass) break;
+    const Block b = ground_.block(id);
+    if (!comes_along(b, wanted, run.count < ahead) || (valid_only && !rules::is_valid(b.entry))) break;
+    if (run.count == 0) most = length_max(b, segment.block_bytes);
+    if (wanted == vm::Access::read && b.entry.was_invalidated) ++b.entry.fetches_ahead;
+    Run::Member& member = run.members[run.count++];
+    member.pass.emplace(std::move(*pass));
+    member.was_valid = rules::is_valid(b.entry);
+  }
+  if (run.count != 0) streams.opened(leader.id, run.id(run.count));
+}
+
+Task<> Runs::make_valid(Run& run, vm::Access wanted) {
+  std::size_t valid = 0;
+  while (valid < run.count) {
+    const std::size_t begin = valid;
+    const Block b = ground_.block(run.id(begin));
+    if (run.members[begin].was_valid) {
+      ++valid;
+      continue;
+    }
+    if (wanted == vm::Access::write && fetches_.looks_untouched(b)) {
+      valid = co_await touch_first(run, begin);
+    } else if (ground_.is_home(b)) {
+      Block here = b;
+      const bool at_home = co_await leases_.redate_at_home(here);
+      if (at_home) ++valid;
+    } else {
+      const Source source = source_of(b);
+      std::size_t end = begin + 1;
+      while (end < run.count && !run.members[end].was_valid &&
+             source_of(ground_.block(run.id(end))) == source)
+        ++end;
+      // Not by a conditional expression: gcc 12 gets that wrong and may carry out both.
+      if (source.by_hint) {
+        valid += co_await fetch_by_hint(run, begin, end, source.rank);
+      } else {
+        valid += co_await fetch_from_home(run, begin, end, source.rank);
+      }
+    }
+    for (std::size_t i = begin; i < valid; ++i) {
+      Entry& e = ground_.store.entry(run.id(i));
+      leases_.watch(run.id(i), e);
+      if (e.read_ts < ground_.times.acquired()) valid = i;
+    }
+    if (valid == begin) break;
+  }
+  MUSUBI_CHECK(valid <= run.count);
+  run.shorten(valid);
+}
+
+// Nobody has written the blocks yet. Each has a lock of its own at its initial home, mostly the same rank's,
+// so their trips overlap. Result: up to which member the run is valid now.
+Task<std::size_t> Runs::touch_first(Run& run, std::size_t begin) {
+  TaskGroup touches(Run::blocks_max);
+  std::size_t end = begin;
+  for (; end < run.count && !run.members[end].was_valid; ++end) {
+    const BlockId id = run.id(end);
+    if (!fetches_.looks_untouched(ground_.block(id))) break;
+    co_await touches.admit(touch_member(id));
+  }
+  co_await touches.drain();
+  co_return end;
+}
+
+Task<> Runs::touch_member(BlockId id) {
+  Block b = ground_.block(id);
+  co_await fetches_.fetch_for_writing(b);
+}
+
+Source Runs::source_of(const Block& b) const {
+  const Entry& e = b.entry;
+  if (ground_.own_word(b).tag() != Ownership::link) return {ground_.self(), false};
+  if (ground_.names_a_copy(e)) return {e.hint_writer, true};
+  return {fetches_.first_place_to_look(b), false};
+}
+
+// Block by block, since a few lines may do. Result: up to which member the run is valid now, as a count from
+// `begin`.
+Task<std::size_t> Runs::fetch_by_hint(Run& run, std::size_t begin, std::size_t end, Rank writer) {
+  const std::size_t length = end - begin;
+  MUSUBI_CHECK(length != 0 && end <= run.count && writer != ground_.self());
+  Copies batch(lines_.answers(), length);
+  std::size_t steps = 0;
+  for (std::size_t i = 0; i < length; ++i) {
+    const Block b = ground_.block(run.id(begin + i));
+    const LinesWanted lines = lines_.wanted(b, LinesAnswer<CopyResult>::room);
+    batch.requests[i] = {b.id.value, b.entry.hint_write_ts.value, 0, 1, lines};
+    batch.steps[steps++] = call(copy_procedure, batch.requests[i], batch.answers[i]);
+    batch.steps[steps++] = fabric::if_verdict(
+        copies::here, fabric::get(published_region, b.extent.offset, b.own, b.extent.bytes));
+  }
+  batch.steps[steps++] = fabric::get(words_region, word_offset(run.id(begin), 0), batch.words_after.data(),
+                                     length * sizeof(BlockWords));
+  co_await fabric::transfer(ground_.fabric, writer, std::span<const Step>(batch.steps.data(), steps));
+  std::size_t valid = 0;
+  bool all_came = true;
+  for (std::size_t i = 0; i < length; ++i) {
+    Block b = ground_.block(run.id(begin + i));
+    const LinesAnswer<CopyResult>& answer = batch.answers[i];
+    const fabric::Verdict verdict = answer.end.verdict;
+    if (verdict == copies::here) b.entry.bytes_lost = true;
+    all_came = all_came && (verdict == copies::here || verdict == copies::in_lines) &&
+               !ground_.is_given_back(answer.result.version, batch.words_after[i].version);
+    if (!all_came) continue;
+    if (verdict == copies::in_lines) {
+      lines_.lay(b, b.own, answer.lines, answer.came());
+    } else {
+      ground_.count_fetch(b);
+    }
+    arrivals_.accept(b, {b.entry.hint_write_ts, b.entry.hint_read_ts}, b.own,
+                     Giver{writer, answer.result.atomic_words});
+    ++valid;
+  }
+  co_return valid;
+}
+
+// One trip. Words of several blocks may be torn against each other; each word is whole. So all owner words
+// are brought, and then the versions. Result: as above.
+Task<std::size_t> Runs::fetch_from_home(Run& run, std::size_t begin, std::size_t end, Rank peer) {
+  if (peer == ground_.self()) co_return 0;
+  const std::size_t length = end - begin;
+  Look look(lines_.answers(), length);
+  std::size_t steps = 0;
+  for (std::size_t i = 0; i < length; ++i) {
+    const Block b = ground_.block(run.id(begin + i));
+    look.requests[i] =
+        fetches_.request_for(b, BytesFrom::home, lines_.wanted(b, LinesAnswer<LookResult>::room));
+    const auto get_bytes = [&](fabric::RegionId region) {
+      return fabric::get(region, b.extent.offset, b.own, b.extent.bytes);
+    };
+    look.steps[steps++] = call(look_procedure, look.requests[i], look.answers[i]);
+    look.steps[steps++] = fabric::if_verdict(looks::in_copy, get_bytes(published_region));
+    look.steps[steps++] = fabric::if_verdict(looks::in_use, get_bytes(private_region));
+  }
+  const auto get_words = [&](std::array<BlockWords, Run::blocks_max>& to) {
+    return fabric::get(words_region, word_offset(run.id(begin), 0), to.data(), length * sizeof(BlockWords));
+  };
+  look.steps[steps++] = get_words(look.owners_after);
+  look.steps[steps++] = get_words(look.versions_after);
+  co_await fabric::transfer(ground_.fabric, peer, std::span<const Step>(look.steps.data(), steps));
+  for (std::size_t i = 0; i < length; ++i) {
+    if (look.brings_bytes(i)) ground_.store.entry(run.id(begin + i)).bytes_lost = true;
+  }
+  std::size_t valid = 0;
+  while (valid < length && accept_from_home(ground_.block(run.id(begin + valid)), peer, look, valid)) ++valid;
+  co_return valid;
+}
+
+bool Runs::accept_from_home(Block b, Rank peer, const Look& look, std::size_t i) {
+  const fabric::Verdict verdict = look.answers[i].end.verdict;
+  if (verdict == looks::elsewhere || verdict == looks::changing) return false;
+  const LookResult& found = look.answers[i].result;
+  if (!is_home(b, peer, look.owners_after[i].owner)) return false;
+  if (look.versions_after[i].version != found.words.version) return false;
+  ground_.note_home(b, peer);
+  const bool moved = verdict != looks::same_version;
+  if (look.brings_bytes(i)) ground_.count_fetch(b);
+  if (verdict == looks::in_lines) lines_.lay(b, b.own, look.answers[i].lines, look.answers[i].came());
+  if (!moved) ground_.count(Counter::renewals);
+  b.entry.bytes_lost = false;  // those of the same version have come
+  arrivals_.accept(b, {LogicalTime{found.words.write_ts}, LogicalTime{found.leased_until}},
+                   moved ? b.own : nullptr, giver_of(peer, found.words));
+  return true;
+}
+
+void Runs::set_open(const Block& b, vm::Access wanted) {
+  Entry& e = b.entry;
+  MUSUBI_CHECK(!e.pinned && !e.bytes_lost);
+  ground_.note_resident(b);
+  e.came_in = 0;
+  e.rested = false;
+  e.state = rules::when_opened(e.state, wanted);
+  if (wanted == vm::Access::read) return;
+  e.idle_releases = 0;
+  e.compared_in = 0;
+  e.last_opening = e.gave_up_copy ? Opening::changed : Opening::in_vain;
+}
+
+void Runs::list_all(BlockId leader, const Run& run) {
+  for (std::size_t i = 0; i <= run.count; ++i) {
+    const BlockId id{leader.value + i};
+    ground_.list(id, ground_.store.entry(id));
+  }
+}
+
+void Runs::open(const Block& leader, bool leader_was_valid, vm::Access wanted, Run& run) {
+  set_open(leader, wanted);
+  for (std::size_t i = 0; i < run.count; ++i) set_open(ground_.block(run.id(i)), wanted);
+  ground_.count(Counter::opened_along, run.count);
+  // Before the pages open: another thread of the rank may write to them at once and release.
+  const bool late = ground_.injected(InjectedBug::listed_too_late);
+  if (wanted == vm::Access::write && !late) list_all(leader.id, run);
+  const auto was_valid = [&](std::size_t i) {
+    return i == 0 ? leader_was_valid : run.members[i - 1].was_valid;
+  };
+  for (std::size_t begin = 0; begin <= run.count;) {
+    std::size_t end = begin + 1;
+    while (end <= run.count && was_valid(end) == was_valid(begin)) ++end;
+    const vm::BlockRun part{BlockId{leader.id.value + begin}, end - begin};
+    if (wanted == vm::Access::read) {
+      ground_.vm.open_read(part);
+    } else if (was_valid(begin)) {
+      ground_.vm.upgrade(part);
+    } else {
+      ground_.vm.open_write(part);
+    }
+    begin = end;
+  }
+  if (wanted == vm::Access::write && late) list_all(leader.id, run);
+}
+
+}  // namespace musubi::coherence::migrating

@@ -1,0 +1,41 @@
+// Blocks that nobody else reads have no public copy and no twin at their home (unpublished.cpp).
+#pragma once
+
+#include "base/task.h"
+#include "coherence/migrating/copies/line_copies.h"
+#include "coherence/migrating/copies/versions.h"
+#include "coherence/migrating/ownership/downgrades.h"
+
+namespace musubi::coherence::migrating {
+
+class Unpublished {
+ public:
+  Unpublished(Ground& ground, Versions& versions, Twins& twins, LineCopies& lines, Downgrades& downgrades)
+      : ground_(ground), versions_(versions), twins_(twins), lines_(lines), downgrades_(downgrades) {}
+
+  // The block is about to be opened for writing, its gate held. Result: whether it needs no twin, because
+  // this rank is its home and nobody can hold its version.
+  Task<bool> leave_unpublished(Block& b);
+  // A release of an unpublished block that is writable: under its gate and lock, at its home.
+  void release(Block& b, Version version, bool quiescent);
+
+  // As releases begin, one at a time: a rank that takes something of a sleeping block from here on finds what
+  // they release. Result: whether no block need wake.
+  bool begin_release();
+  // Wakes the blocks of which others have taken something; all, while order is kept.
+  Task<> wake_visited();
+
+ private:
+  void fall_asleep(Block& b);
+  bool must_all_wake() { return ground_.keeps_order() && !ground_.sleepers.empty(); }
+  enum class Sleepers : bool { keep_it, drop_it };
+  Task<> wake(BlockId id, Sleepers sleepers);
+
+  Ground& ground_;
+  Versions& versions_;
+  Twins& twins_;
+  LineCopies& lines_;
+  Downgrades& downgrades_;
+};
+
+}  // namespace musubi::coherence::migrating

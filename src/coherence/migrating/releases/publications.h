@@ -1,0 +1,46 @@
+// A block's newest version is made here, under its lock: what this rank has changed goes on top of what the
+// home before had.
+#pragma once
+
+#include <cstdint>
+
+#include "base/task.h"
+#include "coherence/migrating/atomics/home_atomics.h"
+#include "coherence/migrating/ownership/takeovers.h"
+#include "coherence/protocol.h"
+
+namespace musubi::coherence::migrating {
+
+class Publications {
+ public:
+  Publications(Ground& ground, Versions& versions, Twins& twins, LineCopies& lines, Arrivals& arrivals,
+               Takeovers& takeovers, HomeAtomics& home_atomics)
+      : ground_(ground),
+        versions_(versions),
+        twins_(twins),
+        lines_(lines),
+        arrivals_(arrivals),
+        takeovers_(takeovers),
+        home_atomics_(home_atomics) {}
+
+  // Waits for the lock. Under the block's gate. `modification` may be null.
+  Task<> publish(Block& b, Modification* modification);
+
+  // As Protocol::modify() and Protocol::adopt().
+  Task<> modify(BlockId block, Modification& modification);
+  void adopt(BlockId first, std::uint64_t count);
+
+ private:
+  bool apply(const Block& b, Modification& modification);
+  void let_rest(Block& b, bool has_come);
+
+  Ground& ground_;
+  Versions& versions_;
+  Twins& twins_;
+  LineCopies& lines_;
+  Arrivals& arrivals_;
+  Takeovers& takeovers_;
+  HomeAtomics& home_atomics_;
+};
+
+}  // namespace musubi::coherence::migrating

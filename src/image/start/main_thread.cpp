@@ -1,0 +1,120 @@
+#include "image/start/main_thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "image/process/program_strings.h"
+#include "image/process/stack_bounds.h"
+#include "image/start/library_loading.h"
+#include "image/start/patched_atomics.h"
+#include "image/start/program_exit.h"
+#include "image/threads/program_threads.h"
+#include "omp/process.h"
+#include "os/binding.h"
+#include "os/signal_calls.h"
+#include "runtime/threads/held_handlers.h"
+#include "runtime/threads/waiting.h"
+
+namespace musubi::image {
+namespace {
+
+struct Program {
+  Job& job;
+  Main main;
+  int argument_count;
+  char** arguments;
+  Initialiser initialiser;
+  runtime::ThreadStack stack;
+};
+
+// Runs the constructors of the program and of libraries that share its data, on one rank.
+void run_shared_constructors(const Program& program) {
+  program.job.arguments = {program.argument_count, program.arguments, environ};
+  std::vector<link_map*> objects = linked_objects();
+  std::erase_if(objects, [&](const link_map* object) { return !program.job.choice.is_shared(*object); });
+  run_constructors(objects, program.job.arguments);
+  if (program.initialiser != nullptr) program.initialiser(program.argument_count, program.arguments, environ);
+}
+
+// Runs when main calls pthread_exit: any other way out of main ends the process.
+void tell_end_of_main(void*) {
+  current_job()->signals.end_watch();
+}
+
+void note_end_of_main(const Job& job) {
+  pthread_key_t key;
+  const int error = ::pthread_key_create(&key, tell_end_of_main);
+  MUSUBI_CHECK(error == 0, "pthread_key_create: error %d", error);
+  ::pthread_setspecific(key, &job);
+}
+
+void* run_on_shared_stack(void* given) {
+  Program& program = *static_cast<Program*>(given);
+  program.job.runtime.threads().attach();
+  program.job.main_thread.store(::gettid());
+  note_end_of_main(program.job);
+  if (program.job.is_first_rank()) runtime::HandlersHeldBack::note_main();
+  omp::adopt_main_thread(program.stack, __builtin_frame_address(0));
+  if (!program.job.is_first_rank()) leave_worker(omp::worker_main().status);
+  omp::set_before_region([] { current_job()->attributes.tell_what_main_set(); });
+  tell_stack_of_main(__builtin_frame_address(0));
+  run_shared_constructors(program);
+  std::exit(program.main(program.argument_count, program.arguments, environ));
+}
+
+// The kernel gives a signal of the process to the initial thread if that does not block it; the program
+// expects it in main.
+void leave_signals_to_others() {
+  constexpr os::SignalBits of_this_thread = os::signal_bit(SIGSEGV) | os::signal_bit(SIGBUS) |
+                                            os::signal_bit(SIGTRAP) | os::signal_bit(SIGILL) |
+                                            os::signal_bit(SIGFPE) | os::signal_bit(SIGABRT);
+  os::set_signal_mask(SIG_SETMASK, ~of_this_thread);
+}
+
+pthread_t start_thread(Program& program) {
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  const auto bytes = static_cast<std::size_t>(program.stack.high - program.stack.low);
+  ::pthread_attr_setstack(&attributes, program.stack.low, bytes);
+  pthread_t thread;
+  const int error = create_plain_thread(&thread, &attributes, run_on_shared_stack, &program);
+  ::pthread_attr_destroy(&attributes);
+  if (error != 0) {
+    program.job.runtime.ending().abort(
+        1,
+        "the main thread could not be started: raise MUSUBI_STACK_BYTES, which must also "
+        "hold the program's thread-local storage, or the limit on threads");
+  }
+  return thread;
+}
+
+}  // namespace
+
+void run_program(Job& job, Main main, Initialiser initialiser, int argument_count, char** arguments) {
+  // The program may read the result of getenv on any rank. Calls from other ranks change the environments of
+  // those ranks and must not touch shared memory.
+  if (job.is_first_rank()) environ = copy_strings(environ);
+  job.attributes.note_environment();
+  patch_atomics(job);
+  prepare_library_loads(job);
+  job.runtime.memory().share_globals();
+  note_program_runs();
+  if (job.is_first_rank()) run_handlers_at_exit();
+  Program program{
+      job, main, argument_count, copy_strings(arguments), initialiser, job.runtime.threads().take_stack()};
+  const pthread_t thread = start_thread(program);
+  leave_signals_to_others();
+  os::unbind_thread();
+  runtime::close_wait_record();  // main runs on another thread
+  job.signals.watch();
+  ::pthread_join(thread, nullptr);
+  // main has called pthread_exit: any other way out ends the process.
+  wait_for_program_threads();
+  std::exit(0);
+}
+
+}  // namespace musubi::image

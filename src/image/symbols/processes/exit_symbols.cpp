@@ -1,0 +1,83 @@
+// The exit functions that the program may call (program_exit.h), and handlers that it registers for its end.
+#include <cstdlib>
+
+#include "heap/heap.h"
+#include "image/process/real_function.h"
+#include "image/start/job.h"
+#include "image/start/program_exit.h"
+#include "image/symbols/exported.h"
+#include "image/symbols/next_function.h"
+
+namespace {
+
+[[noreturn]] void leave_at_once(int status) {
+  musubi::image::leave_job(status & 0xff);
+  musubi::image::exit_process(status);
+}
+
+}  // namespace
+
+MUSUBI_EXPORT void exit(int status) noexcept {
+  using Exit = void (*)(int);
+  static const auto next = reinterpret_cast<Exit>(musubi::image::next_definition("exit"));
+  const musubi::image::Job* const job = musubi::image::current_job();
+  if (job != nullptr && !job->is_first_rank()) musubi::image::leave_other_rank(status);
+  next(status);
+  __builtin_unreachable();
+}
+
+MUSUBI_EXPORT void _exit(int status) {
+  leave_at_once(status);
+}
+MUSUBI_EXPORT void _Exit(int status) noexcept {
+  leave_at_once(status);
+}
+
+MUSUBI_EXPORT void quick_exit(int status) noexcept {
+  using Exit = void (*)(int);
+  static const auto next = reinterpret_cast<Exit>(musubi::image::next_definition("quick_exit"));
+  if (musubi::image::current_job() != nullptr) musubi::image::leave_quickly(status);
+  next(status);
+  __builtin_unreachable();
+}
+
+namespace {
+
+using musubi::image::ExitHandlers;
+using musubi::image::Next;
+
+// `place`: in the registering object. The caller's address does not tell, because constructors end with a
+// tail call. Null: that object is part of the C library or ours, or there is no job.
+ExitHandlers* handlers_for(const void* place) {
+  musubi::image::Job* const job = musubi::image::current_job();
+  const bool is_of_job = job != nullptr && job->program_runs() && musubi::heap::process_heap.serves(place);
+  return is_of_job ? &job->exit_handlers : nullptr;
+}
+
+using AtExit = int (*)(void*, void*, void*);
+using OfTwo = int (*)(void*, void*);
+constinit Next<AtExit> next_at_exit("__cxa_atexit");
+constinit Next<OfTwo> next_at_quick_exit("__cxa_at_quick_exit"), next_on_exit("on_exit");
+
+}  // namespace
+
+// atexit calls it, and so does the code of objects with destructors.
+MUSUBI_EXPORT int __cxa_atexit(void* function, void* argument, void* object) noexcept {
+  ExitHandlers* const handlers = handlers_for(object != nullptr ? object : function);
+  if (handlers == nullptr) return next_at_exit.get()(function, argument, object);
+  handlers->add(ExitHandlers::List::exit, {function, argument, false});
+  return 0;
+}
+MUSUBI_EXPORT int __cxa_at_quick_exit(void* function, void* object) noexcept {
+  ExitHandlers* const handlers = handlers_for(object != nullptr ? object : function);
+  if (handlers == nullptr) return next_at_quick_exit.get()(function, object);
+  handlers->add(ExitHandlers::List::quick_exit, {function, nullptr, false});
+  return 0;
+}
+MUSUBI_EXPORT int wrapped_on_exit(void* function, void* argument) __asm__("on_exit");
+int wrapped_on_exit(void* function, void* argument) {
+  ExitHandlers* const handlers = handlers_for(function);
+  if (handlers == nullptr) return next_on_exit.get()(function, argument);
+  handlers->add(ExitHandlers::List::exit, {function, argument, true});
+  return 0;
+}

@@ -1,0 +1,146 @@
+// Calls by which the program installs handlers (vm/signal/user_signals.h): it never takes over the signals
+// that the runtime needs, and does not notice them.
+#include <signal.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "image/start/job.h"
+#include "image/symbols/exported.h"
+#include "image/symbols/next_function.h"
+#include "image/symbols/processes/user_signals.h"
+#include "os/signal_calls.h"
+
+namespace musubi::image {
+namespace {
+
+using Handler = void (*)(int);
+using vm::UserSignals;
+
+constinit Next<int (*)(int, const struct sigaction*, struct sigaction*)> next_sigaction("sigaction");
+constinit Next<int (*)(const stack_t*, stack_t*)> next_sigaltstack("sigaltstack");
+
+// Signals of siginterrupt(3): they do not restart the calls that they interrupt.
+constinit std::atomic<os::SignalBits> interrupting{0};
+
+bool is_valid(int signal) {
+  return signal >= 1 && signal <= 64;
+}
+
+int set_action(int signal, const struct sigaction* set, struct sigaction* old) {
+  UserSignals* const signals = user_signals();
+  return signals != nullptr ? set_action_everywhere(*signals, signal, set, old)
+                            : next_sigaction.get()(signal, set, old);
+}
+
+// As signal(3) with these flags.
+Handler set_handler(int signal, Handler handler, int flags) {
+  struct sigaction set {
+  }, old{};
+  set.sa_handler = handler;
+  set.sa_flags = flags;
+  return set_action(signal, &set, &old) == 0 ? old.sa_handler : SIG_ERR;
+}
+
+// As BSD and glibc: the handler stays installed, and interrupted calls restart.
+Handler set_lasting_handler(int signal, Handler handler) {
+  const bool interrupts = is_valid(signal) && (interrupting.load() & os::signal_bit(signal)) != 0;
+  return set_handler(signal, handler, interrupts ? 0 : SA_RESTART);
+}
+
+// As System V: the handler runs once, with its signal unblocked.
+Handler set_handler_once(int signal, Handler handler) {
+  return set_handler(signal, handler, static_cast<int>(SA_RESETHAND) | SA_NODEFER);
+}
+
+bool is_same(const struct sigaction& one, const struct sigaction& other) {
+  return one.sa_sigaction == other.sa_sigaction && one.sa_flags == other.sa_flags &&
+         os::signal_bits(one.sa_mask) == os::signal_bits(other.sa_mask);
+}
+
+}  // namespace
+
+int set_action_everywhere(UserSignals& signals, int signal, const struct sigaction* set,
+                          struct sigaction* old) noexcept {
+  if (set == nullptr) return signals.action(signal, nullptr, old);
+  const struct sigaction wanted = *set;
+  struct sigaction before {};
+  const int result = signals.action(signal, &wanted, &before);
+  if (result != 0) return result;
+  if (old != nullptr) *old = before;
+  // A handler that installs itself again is the common case.
+  Job* const job = job_of_ranks();
+  if (job != nullptr && !is_same(wanted, before)) job->signals.spread(signal, wanted);
+  return 0;
+}
+
+}  // namespace musubi::image
+
+using musubi::image::Handler;
+
+MUSUBI_EXPORT int sigaction(int signal, const struct sigaction* set, struct sigaction* old) noexcept {
+  return musubi::image::set_action(signal, set, old);
+}
+MUSUBI_EXPORT int __sigaction(int signal, const struct sigaction* set, struct sigaction* old) noexcept {
+  return musubi::image::set_action(signal, set, old);
+}
+
+MUSUBI_EXPORT Handler signal(int signal, Handler handler) noexcept {
+  return musubi::image::set_lasting_handler(signal, handler);
+}
+MUSUBI_EXPORT Handler bsd_signal(int signal, Handler handler) noexcept {
+  return musubi::image::set_lasting_handler(signal, handler);
+}
+MUSUBI_EXPORT Handler ssignal(int signal, Handler handler) noexcept {
+  return musubi::image::set_lasting_handler(signal, handler);
+}
+MUSUBI_EXPORT Handler sysv_signal(int signal, Handler handler) noexcept {
+  return musubi::image::set_handler_once(signal, handler);
+}
+MUSUBI_EXPORT Handler __sysv_signal(int signal, Handler handler) noexcept {
+  return musubi::image::set_handler_once(signal, handler);
+}
+
+MUSUBI_EXPORT int sigignore(int signal) noexcept {
+  return musubi::image::set_handler(signal, SIG_IGN, 0) == SIG_ERR ? -1 : 0;
+}
+
+MUSUBI_EXPORT int siginterrupt(int signal, int interrupts) noexcept {
+  struct sigaction action {};
+  if (musubi::image::set_action(signal, nullptr, &action) != 0) return -1;
+  const musubi::os::SignalBits bit = musubi::os::signal_bit(signal);
+  if (interrupts != 0) {
+    musubi::image::interrupting.fetch_or(bit);
+    action.sa_flags &= ~SA_RESTART;
+  } else {
+    musubi::image::interrupting.fetch_and(~bit);
+    action.sa_flags |= SA_RESTART;
+  }
+  return musubi::image::set_action(signal, &action, nullptr);
+}
+
+// X/Open: sets the handler and the signal's bit in the mask.
+MUSUBI_EXPORT Handler sigset(int signal, Handler handler) noexcept {
+  const auto hold = reinterpret_cast<Handler>(2);  // SIG_HOLD
+  if (!musubi::image::is_valid(signal)) {
+    errno = EINVAL;
+    return SIG_ERR;
+  }
+  const sigset_t only = musubi::os::signal_set(musubi::os::signal_bit(signal));
+  sigset_t before{};
+  struct sigaction now {};
+  if (handler == hold) {
+    if (musubi::image::set_action(signal, nullptr, &now) != 0) return SIG_ERR;
+    musubi::image::set_mask(SIG_BLOCK, &only, &before);
+  } else {
+    now.sa_handler = musubi::image::set_handler(signal, handler, 0);
+    if (now.sa_handler == SIG_ERR) return SIG_ERR;
+    musubi::image::set_mask(SIG_UNBLOCK, &only, &before);
+  }
+  return (musubi::os::signal_bits(before) & musubi::os::signal_bit(signal)) != 0 ? hold : now.sa_handler;
+}
+
+MUSUBI_EXPORT int sigaltstack(const stack_t* set, stack_t* old) noexcept {
+  if (auto* const signals = musubi::image::user_signals()) return signals->alternate_stack(set, old);
+  return musubi::image::next_sigaltstack.get()(set, old);
+}

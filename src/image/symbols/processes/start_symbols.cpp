@@ -1,0 +1,89 @@
+// __libc_start_main: called by the program's first instructions, after its libraries are loaded.
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <vector>
+
+#include "image/libraries/held_constructors.h"
+#include "image/libraries/library_choice.h"
+#include "image/libraries/loaded_objects.h"
+#include "image/process/real_function.h"
+#include "image/process/refusal.h"
+#include "image/start/invited_environment.h"
+#include "image/start/join.h"
+#include "image/start/main_thread.h"
+#include "image/start/program_exit.h"
+#include "image/symbols/exported.h"
+#include "image/symbols/far_functions.h"
+#include "runtime/join_job.h"
+
+namespace {
+
+using musubi::image::Initialiser;
+using musubi::image::Main;
+
+// The C library calls main with three arguments, none of them ours.
+constinit Main main_of_program = nullptr;
+constinit Initialiser initialiser_of_program = nullptr;
+
+int run_instead_of_main(int argument_count, char** arguments, char**) {
+  musubi::image::run_program(*musubi::image::current_job(), main_of_program, initialiser_of_program,
+                             argument_count, arguments);
+}
+
+void initialise_nothing(int, char**, char**) {}
+
+// For a process that is no rank: deferred constructors run as if they had not been deferred.
+void start_plainly(const musubi::image::ProgramArguments& arguments) {
+  if (musubi::runtime::is_invited()) musubi::runtime::give_back_stack_limit();
+  musubi::image::keep_invitation();
+  std::vector<link_map*> objects = musubi::image::linked_objects();
+  // The C library runs those of the program itself.
+  musubi::image::give_back_constructors(*objects.front());
+  musubi::image::run_constructors(objects, arguments);
+}
+
+bool only_starts_others() {
+  char path[PATH_MAX];
+  const ssize_t bytes = ::readlink("/proc/self/exe", path, sizeof path);
+  return bytes > 0 && musubi::image::only_starts_others({path, static_cast<std::size_t>(bytes)});
+}
+
+// Whether the process is a rank, or a program with OpenMP that was started without the launcher.
+bool joins() {
+  using musubi::image::uses_openmp;
+  if (musubi::runtime::is_invited()) return uses_openmp() || !only_starts_others();
+  if (!uses_openmp()) return false;
+  if (musubi::runtime::is_below_invited()) {
+    musubi::image::refuse(125,
+                          "a program with OpenMP was started by another program that is no part of the job: "
+                          "name the program itself, or let a shell `exec` it");
+  }
+  return true;
+}
+
+}  // namespace
+
+MUSUBI_EXPORT int __libc_start_main(Main main, int argument_count, char** arguments, Initialiser init,
+                                    void (*fini)(), void (*linker_fini)(), void* stack_end) {
+  using Start = int (*)(Main, int, char**, Initialiser, void (*)(), void (*)(), void*);
+  const auto start = reinterpret_cast<Start>(musubi::image::next_definition("__libc_start_main"));
+  if (start == nullptr) std::abort();
+  const musubi::image::ProgramArguments given{argument_count, arguments, environ};
+  if (joins()) {
+    if (musubi::runtime::is_invited()) musubi::runtime::start_again_if_misplaced(arguments);
+    main_of_program = main;
+    main = run_instead_of_main;
+    if (init != nullptr) {
+      initialiser_of_program = init;
+      init = initialise_nothing;
+      musubi::image::give_back_constructors(*musubi::image::linked_objects().front());
+    }
+    musubi::image::register_end_of_job();
+    musubi::image::join_job(given).far_calls.set_functions(musubi::image::far_functions());
+  } else {
+    start_plainly(given);
+  }
+  return start(main, argument_count, arguments, init, fini, linker_fini, stack_end);
+}

@@ -1,0 +1,141 @@
+#include "image/threads/thread_calls.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "image/process/remote_procedures.h"
+#include "image/threads/thread_stacks.h"
+#include "os/errno_kept.h"
+#include "os/sleep.h"
+
+namespace musubi::image {
+namespace {
+
+using Call = ThreadCalls::Call;
+using Function = ThreadCalls::Function;
+
+static_assert(sizeof(Call) <= runtime::call_bytes_max &&
+              sizeof(ThreadCalls::Result) <= runtime::call_bytes_max);
+
+bool has_passed(clockid_t clock, const timespec& deadline) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return now.tv_sec != deadline.tv_sec ? now.tv_sec > deadline.tv_sec : now.tv_nsec >= deadline.tv_nsec;
+}
+
+int stack_of(pthread_t thread, ThreadCalls::Result& result) {
+  pthread_attr_t attributes;
+  const int error = ::pthread_getattr_np(thread, &attributes);
+  if (error != 0) return error;
+  void* low = nullptr;
+  std::size_t bytes = 0;
+  int state = 0;
+  ::pthread_attr_getstack(&attributes, &low, &bytes);
+  ::pthread_attr_getdetachstate(&attributes, &state);
+  ::pthread_attr_destroy(&attributes);
+  result.word = reinterpret_cast<std::uintptr_t>(low);
+  result.bytes = bytes;
+  result.number = state;
+  return 0;
+}
+
+// Uses the wrapped functions: at this rank the thread is one of the process.
+int carry_out(const Call& call, ThreadCalls::Result& result) {
+  const std::size_t bytes = std::min<std::size_t>(call.bytes, call.memory.size());
+  const auto set = reinterpret_cast<cpu_set_t*>(result.memory.data());
+  void* returned = nullptr;
+  int error = 0;
+  switch (call.function) {
+    case Function::join:
+      if (!is_joinable(call.thread)) return EINVAL;
+      error = ::pthread_tryjoin_np(call.thread, &returned);
+      result.word = reinterpret_cast<std::uintptr_t>(returned);
+      return error;
+    case Function::detach:
+      return is_joinable(call.thread) ? ::pthread_detach(call.thread) : EINVAL;
+    case Function::cancel:
+      return ::pthread_cancel(call.thread);
+    case Function::kill:
+      return ::pthread_kill(call.thread, call.number);
+    case Function::queue:
+      return ::pthread_sigqueue(call.thread, call.number, call.value);
+    case Function::get_name:
+      return ::pthread_getname_np(call.thread, result.memory.data(), bytes);
+    case Function::set_name:
+      return ::pthread_setname_np(call.thread, call.memory.data());
+    case Function::get_processors:
+      return ::pthread_getaffinity_np(call.thread, bytes, set);
+    case Function::set_processors:
+      std::memcpy(set, call.memory.data(), bytes);
+      return ::pthread_setaffinity_np(call.thread, bytes, set);
+    case Function::get_scheduling:
+      return ::pthread_getschedparam(call.thread, &result.number, &result.parameters);
+    case Function::set_scheduling:
+      return ::pthread_setschedparam(call.thread, call.number, &call.parameters);
+    case Function::set_priority:
+      return ::pthread_setschedprio(call.thread, call.number);
+    case Function::get_attributes:
+      return stack_of(call.thread, result);
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace
+
+void ThreadCalls::start(runtime::Runtime& runtime) {
+  runtime_ = &runtime;
+  if (runtime.ranks() > 1) runtime.remote_calls().serve(procedures::threads, *this);
+}
+
+Rank ThreadCalls::owner_of(pthread_t thread) const noexcept {
+  const runtime::Layout& layout = runtime_->memory().layout();
+  const std::uintptr_t place = static_cast<std::uintptr_t>(thread) - layout.stacks_base;
+  const std::size_t bytes_per_rank = layout.stack_slot_bytes * layout.stack_slots_per_rank;
+  return place < bytes_per_rank * runtime_->ranks() ? Rank{static_cast<std::uint32_t>(place / bytes_per_rank)}
+                                                    : runtime_->self();
+}
+
+int ThreadCalls::call(const Call& call, Result& result) noexcept {
+  const os::ErrnoKept errno_kept;
+  return static_cast<int>(runtime_->remote_calls()
+                              .call(owner_of(call.thread), procedures::threads,
+                                    std::as_bytes(std::span(&call, 1)),
+                                    std::as_writable_bytes(std::span(&result, 1)))
+                              .status);
+}
+
+int ThreadCalls::join(pthread_t thread, void** result, clockid_t clock, const timespec* deadline) {
+  constexpr std::uint64_t first_pause_ns = 100'000, longest_pause_ns = 10'000'000;
+  Call call{};
+  call.function = Function::join;
+  call.thread = thread;
+  Result found;
+  for (std::uint64_t pause_ns = first_pause_ns;; pause_ns = std::min(2 * pause_ns, longest_pause_ns)) {
+    const int error = this->call(call, found);
+    if (error != EBUSY) {
+      if (error != 0) return error;
+      runtime_->synchronization().acquire(channel_of(thread));
+      if (result != nullptr) *result = reinterpret_cast<void*>(found.word);
+      return 0;
+    }
+    if (deadline != nullptr && has_passed(clock, *deadline)) return ETIMEDOUT;
+    ::pthread_testcancel();
+    os::sleep_ns(pause_ns);
+  }
+}
+
+runtime::Answer ThreadCalls::run(Rank, std::span<const std::byte> request,
+                                 std::span<std::byte> reply) noexcept {
+  Call call;
+  MUSUBI_CHECK(request.size() == sizeof call);
+  std::memcpy(&call, request.data(), sizeof call);
+  Result result{};
+  const int error = carry_out(call, result);
+  std::memcpy(reply.data(), &result, sizeof result);
+  return {error, sizeof result};
+}
+
+}  // namespace musubi::image
