@@ -89,7 +89,7 @@ class Checker:
         return self.sources[name]
 
     def wrong_mark(self, kind, name, what, before):
-        """What is wrong with a mark after the text `before`, or None."""
+        """The error of a mark after the text `before`, or None."""
         source = self.source(name)
         if source is None:
             return f"{name} is not there"
