@@ -61,6 +61,7 @@ struct Configuration {
   std::uint32_t nested_percent = 0;
   std::uint32_t moves_percent = 0;
   std::uint32_t whole_cells = 0;
+  std::uint64_t unused_barriers = 0;   // after which an unused page is unmapped; 0: never
   std::uint32_t parcel_bytes = 4096;   // of `entry`: updates that go with the word that there are some
   std::uint32_t room_blocks = 0;       // of the smallest size, that each node has memory for; 0: for all
   std::uint32_t discards_percent = 0;  // uses of a whole block that make it zeros, and give its memory back
@@ -76,13 +77,13 @@ struct Configuration {
 // Draws a random configuration; equal seeds give equal ones.
 Configuration draw(std::uint64_t seed);
 
-// The same without what the policy does not promise: programs for `entry` hand nothing over but by locks and
-// barriers, all of their threads come to the barriers, and their stacks lie elsewhere.
+// The same without the styles that the policy does not support: programs for `entry` hand data over by locks
+// and barriers alone, all of their threads come to the barriers, and their stacks are elsewhere.
 Configuration as_policy_allows(Configuration configuration);
 
-// Sets the field called `name` ("nodes", "lease", "torn", ...). Result: false when there is none of this
-// name.
-bool set(Configuration& configuration, std::string_view name, std::uint64_t value);
+// Sets the field called `name` ("nodes", "lease", "torn", ...) to a number, or "policy" to a name of
+// policy.h. Result: false if no field has this name, or it has no such value.
+bool set(Configuration& configuration, std::string_view name, std::string_view text);
 std::vector<std::string_view> field_names();
 
 // The flags that make this configuration again: "--seed=7 --nodes=3 ...".

@@ -46,7 +46,7 @@ coherence::entry::Sizes Node::entry_sizes() const {
   return {fabric_.ranks(), space_.blocks_max(), options_.locks, entry_list_bytes, options_.parcel_bytes};
 }
 
-MadeProtocol Node::make_protocol(const coherence::PrivateParts* private_parts) {
+coherence::MadeProtocol Node::make_protocol(const coherence::PrivateParts* private_parts) {
   if (options_.policy == Policy::directory) {
     fabric_.attach({coherence::Directory::sharers_region, reinterpret_cast<std::byte*>(sharers_.data()),
                     sharers_.size() * sizeof(std::uint64_t)});
@@ -54,16 +54,17 @@ MadeProtocol Node::make_protocol(const coherence::PrivateParts* private_parts) {
   if (options_.policy == Policy::entry) {
     fabric_.attach({coherence::updates_region, updates_.data(), updates_.size()});
   }
-  return sim::make_protocol(options_.policy, {space_,
-                                              fabric_,
-                                              vm_,
-                                              fabric_.counters(),
-                                              grants_,
-                                              {private_.data(), published_.data(), words_.data(),
-                                               entries_.data(), &signature_, &pages_, &races_},
-                                              options_.protocol,
-                                              private_parts,
-                                              {entry_sizes_, updates_.data(), 0, nullptr}});
+  return sim::make_protocol(
+      options_.policy,
+      {space_,
+       fabric_,
+       vm_,
+       fabric_.counters(),
+       grants_,
+       {private_.data(), published_.data(), words_.data(), entries_.data(), &signature_, &pages_, &races_},
+       options_.protocol,
+       private_parts,
+       {entry_sizes_, updates_.data(), 0, nullptr, options_.unused_barriers}});
 }
 
 Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,

@@ -40,14 +40,15 @@ struct NodeOptions {
   std::uint32_t threads = 1;    // that meet at barriers
   std::uint32_t outsiders = 0;  // the others
   std::uint32_t locks = 1;
-  unsigned preemption = 0;          // percent of accesses that may happen inside a change of protection
-  unsigned interruption = 0;        // percent of the places inside the protocol where others get in between
-  bool coarse_faults = false;       // a write fault of an invalid block says "read" first
-  bool plain_flags = false;         // the program hands data over by plain flags
-  bool background = false;          // somebody takes background turns
-  std::uint32_t lock_uses = 0;      // in a row, until a lock stays; 0: none does
-  std::size_t room_bytes = 0;       // memory for blocks; 0: for all
-  std::size_t parcel_bytes = 4096;  // of entry::Sizes
+  unsigned preemption = 0;            // percent of accesses that may happen inside a change of protection
+  unsigned interruption = 0;          // percent of the places inside the protocol where others get in between
+  bool coarse_faults = false;         // a write fault of an invalid block says "read" first
+  bool plain_flags = false;           // the program hands data over by plain flags
+  bool background = false;            // somebody takes background turns
+  std::uint32_t lock_uses = 0;        // in a row, until a lock stays; 0: none does
+  std::size_t room_bytes = 0;         // memory for blocks; 0: for all
+  std::size_t parcel_bytes = 4096;    // of entry::Sizes
+  std::uint64_t unused_barriers = 0;  // of coherence::EntryMemory
 };
 
 class Node {
@@ -209,7 +210,7 @@ class Node {
   NodeOptions completed(NodeOptions options);
   static sync::ControlLayout control_layout(std::uint32_t ranks, const NodeOptions& options);
   coherence::entry::Sizes entry_sizes() const;
-  MadeProtocol make_protocol(const coherence::PrivateParts* private_parts);
+  coherence::MadeProtocol make_protocol(const coherence::PrivateParts* private_parts);
   void serve(Task<> task);
   Task<> make_room();
   Task<> open(BlockId block, coherence::Touch touch);
@@ -242,7 +243,7 @@ class Node {
   ZeroArray<std::byte> control_;
   remote_lock::Grants grants_;
   coherence::Signature signature_;
-  MadeProtocol made_;
+  coherence::MadeProtocol made_;
   coherence::Protocol* const protocol_;
   sync::Barrier barrier_;
   sync::LockTable locks_;

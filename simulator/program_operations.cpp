@@ -200,7 +200,7 @@ Task<> Program::critical_section(Actor& actor, std::uint32_t phase, Cell cell) {
     co_await enter(actor, lock);
   }
   co_await accesses_under_lock(actor, phase, lock, cell);
-  const bool has_inner = configuration_.policy == Policy::entry && lock + 1 < locks_.size() &&
+  const bool has_inner = orders_by_locks_alone(configuration_.policy) && lock + 1 < locks_.size() &&
                          actor.random.chance(configuration_.nested_percent);
   if (has_inner) co_return co_await inner_section(actor, phase, lock);
   co_await leave(actor, lock);

@@ -126,19 +126,17 @@ std::uint64_t Measurement::metadata_bytes(std::uint32_t rank) {
   const std::uint64_t list_bytes = coherence::Directory::sharers_words(run_.nodes) * 8;
   std::uint64_t per_block = coherence::FixedHome::entry_bytes + 8;  // and the word of its lock
   switch (run_.policy) {
-    case Policy::migrating:
-    case Policy::home_based:
-    case Policy::mixed:
-      per_block = sizeof(BlockWords) + sizeof(coherence::Entry);
-      break;
     case Policy::directory:
       per_block += coherence::Directory::bytes_per_copy;
       break;
     case Policy::notices:
       per_block += coherence::Notices::bytes_per_copy;
       break;
-    default:
+    case Policy::timestamps:
       per_block += coherence::Timestamps::bytes_per_copy;
+      break;
+    default:
+      per_block = sizeof(BlockWords) + sizeof(coherence::Entry);
   }
   std::uint64_t bytes = 0;
   const vm::Space& space = cluster_.space();

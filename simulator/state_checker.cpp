@@ -38,7 +38,7 @@ StateChecker::StateChecker(Cluster& cluster, std::uint32_t check_every)
       world_(cluster.world()),
       check_every_(std::max(1u, check_every)),
       checks_blocks_(!is_for_comparison(cluster.configuration().policy) &&
-                     cluster.configuration().policy != Policy::entry),
+                     !orders_by_locks_alone(cluster.configuration().policy)),
       homes_(cluster.space().blocks_max()),
       acquired_(cluster.size()),
       depth_(cluster.size()) {}
