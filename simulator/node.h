@@ -25,9 +25,9 @@
 #include "sync/control_layout.h"
 #include "sync/flag_order.h"
 #include "sync/lock_table.h"
+#include "sync/rank_activity.h"
 #include "sync/reader_writer_locks.h"
 #include "sync/room_keeper.h"
-#include "sync/stand.h"
 #include "sync/wait_records.h"
 #include "vm/space.h"
 
@@ -44,7 +44,7 @@ struct NodeOptions {
   unsigned interruption = 0;          // percent of the places inside the protocol where others get in between
   bool coarse_faults = false;         // a write fault of an invalid block says "read" first
   bool plain_flags = false;           // the program hands data over by plain flags
-  bool background = false;            // somebody takes background turns
+  bool background = false;            // somebody polls
   std::uint32_t lock_uses = 0;        // in a row, until a lock stays; 0: none does
   std::size_t room_bytes = 0;         // memory for blocks; 0: for all
   std::size_t parcel_bytes = 4096;    // of entry::Sizes
@@ -76,7 +76,7 @@ class Node {
   sync::Background& background() { return background_; }
   // Its tasks, one at a time.
   Task<> answer();
-  Task<> take_turn();
+  Task<> poll();
   // omp flush.
   Task<> flush();
   // The caller alone uses the block, and has no use for its bytes. Result: whether it is zeros now.
@@ -216,7 +216,7 @@ class Node {
   Task<> open(BlockId block, coherence::Touch touch);
   Task<bool> fault(BlockId block, coherence::Touch touch);
   Task<> access(PendingAccess pending);
-  sync::Stand::Operation begin_operation();
+  sync::RankActivity::Operation begin_operation();
   Task<> after_lock();
   Task<> hand_over(Task<> unlock);
   static Task<> expire(sync::Conditions& conditions, remote_lock::Grants::Expiry expiry,
@@ -253,7 +253,7 @@ class Node {
   std::vector<Task<>> alarms_;
   sync::Clock clock_;
   sync::FlagOrder flags_;
-  sync::Stand stand_;
+  sync::RankActivity activity_;
   Bell bell_;
   Released released_;
   sync::LockTable::Kept kept_;

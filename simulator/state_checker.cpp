@@ -45,9 +45,9 @@ StateChecker::StateChecker(Cluster& cluster, std::uint32_t check_every)
 
 void StateChecker::after_event() noexcept {
   if (!checks_blocks_ || ++events_ % check_every_ != 0 || cluster_.violated()) return;
-  ++turns_;
-  check_block(BlockId{turns_ % cluster_.space().blocks()});
-  check_node(static_cast<std::uint32_t>(turns_ % cluster_.size()));
+  ++checks_;
+  check_block(BlockId{checks_ % cluster_.space().blocks()});
+  check_node(static_cast<std::uint32_t>(checks_ % cluster_.size()));
 }
 
 StateChecker::Chains StateChecker::follow(BlockId block) {
@@ -197,7 +197,7 @@ void StateChecker::check_node(std::uint32_t rank) {
     }
     acquired_[rank] = acquired;
   }
-  if (turns_ % 16 != 0) return;
+  if (checks_ % 16 != 0) return;
   SizeSink sink;
   node.protocol().signature(sink);
   const std::size_t most = cluster_.configuration().protocol.signature_notices_max;

@@ -18,7 +18,7 @@ using musubi::c_api::current_process;
 using musubi::c_api::Process;
 using musubi::coherence::policy_list;
 using musubi::heap::process_heap;
-using musubi::runtime::CallTerms;
+using musubi::runtime::CollectiveTerms;
 using musubi::runtime::SegmentRequest;
 using musubi::vm::InitialHome;
 
@@ -95,7 +95,7 @@ bool read_attributes(const musubi_attributes& a, std::size_t bytes, std::uint32_
 // Ends the job unless all ranks make the same request.
 void compare_with_others(Process& process, const musubi_attributes& a, std::size_t bytes, Call call) {
   const auto log_of = [](std::size_t size) { return static_cast<std::uint32_t>(std::bit_width(size)); };
-  CallTerms terms;
+  CollectiveTerms terms;
   terms.call = static_cast<std::uint32_t>(call);
   terms.detail = log_of(a.block_bytes) << 24 | log_of(a.alignment) << 16 |
                  static_cast<std::uint32_t>(a.policy) << 8 | static_cast<std::uint32_t>(a.placement);

@@ -1,5 +1,5 @@
 // What a rank is told of another one's signature: all that is new to it, from one state.
-#include "sync/signature_since.h"
+#include "sync/signature_reader.h"
 
 #include <gtest/gtest.h>
 
