@@ -66,6 +66,7 @@ void Cluster::add_nodes() {
   options.locks = configuration_.locks;
   options.preemption = configuration_.preemption;
   options.interruption = configuration_.interruption;
+  options.wrong_habits = configuration_.wrong_habits;
   options.coarse_faults = configuration_.coarse_faults != 0;
   options.plain_flags = configuration_.plain_flags != 0;
   options.background = configuration_.background != 0;

@@ -40,6 +40,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("counters", c.counters_percent);
   visit("preemption", c.preemption);
   visit("interruption", c.interruption);
+  visit("wrong_habits", c.wrong_habits);
   visit("coarse_faults", c.coarse_faults);
   visit("late_segments", c.late_segments);
   visit("plain_flags", c.plain_flags);

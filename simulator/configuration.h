@@ -51,6 +51,7 @@ struct Configuration {
   std::uint32_t private_percent = 0;   // blocks with a part that belongs to each rank alone
   std::uint32_t preemption = 0;        // accesses that may happen inside a change of protection
   std::uint32_t interruption = 0;      // places inside the protocol where others get in between
+  std::uint32_t wrong_habits = 0;      // uses of a block that find random habits; needs interruption
   std::uint32_t coarse_faults = 0;     // 1: the memory cannot tell reads from writes
   std::uint32_t plain_flags = 0;    // 1: the nodes are told that the program hands data over by plain flags
   std::uint32_t background = 0;     // 1: each node has a background

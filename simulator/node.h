@@ -41,10 +41,11 @@ struct NodeOptions {
   std::uint32_t outsiders = 0;  // the others
   std::uint32_t locks = 1;
   unsigned preemption = 0;            // percent of accesses that may happen inside a change of protection
+  unsigned wrong_habits = 0;          // percent of the uses of a block that find random habits
   unsigned interruption = 0;          // percent of the places inside the protocol where others get in between
   bool coarse_faults = false;         // a write fault of an invalid block says "read" first
   bool plain_flags = false;           // the program hands data over by plain flags
-  bool background = false;            // somebody polls
+  bool background = false;            // a thread polls in the background
   std::uint32_t lock_uses = 0;        // in a row, until a lock stays; 0: none does
   std::size_t room_bytes = 0;         // memory for blocks; 0: for all
   std::size_t parcel_bytes = 4096;    // of entry::Sizes
@@ -144,6 +145,7 @@ class Node {
     void pass() noexcept override;
     void touch() noexcept override;
     std::size_t stretch(std::size_t bytes) noexcept override;
+    void spoil(std::byte* guesses, std::size_t bytes) noexcept override;
 
    private:
     Node& node_;

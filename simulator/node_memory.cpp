@@ -94,6 +94,12 @@ std::size_t Node::Interrupted::stretch(std::size_t bytes) noexcept {
   return std::min<std::size_t>(bytes, node_.fabric_.world().random().between(1, longest_stretch_bytes));
 }
 
+void Node::Interrupted::spoil(std::byte* guesses, std::size_t bytes) noexcept {
+  Random& random = node_.fabric_.world().random();
+  if (node_.options_.wrong_habits == 0 || !random.chance(node_.options_.wrong_habits)) return;
+  for (std::size_t i = 0; i < bytes; ++i) guesses[i] = static_cast<std::byte>(random.below(256));
+}
+
 void Node::PreemptedVm::open_read(vm::BlockRun run) noexcept {
   table_.open_read(run);
   node_.preempt(run);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "coherence/rules/home_words.h"
+#include "coherence/rules/invariants.h"
 #include "remote_lock/owner_word.h"
 
 namespace musubi::sim {
@@ -95,12 +96,12 @@ void StateChecker::check_block_of_fixed_home(BlockId block) {
   const HomeWord word{cluster_.node(home.value).words(block).read_ts};
   for (std::uint32_t rank = 0; rank < cluster_.size(); ++rank) {
     const Entry& entry = cluster_.node(rank).entry(block);
-    if (Rank{rank} == home || entry.pinned || entry.state < State::readable_clean) continue;
-    const bool is_known =
-        word.is_leased() ? entry.read_ts <= word.time() : entry.read_ts < later(word.time(), LogicalTime{1});
+    if (Rank{rank} == home || entry.copy.pinned || entry.copy.state < State::readable_clean) continue;
+    const bool is_known = word.is_leased() ? entry.held.read_ts <= word.time()
+                                           : entry.held.read_ts < later(word.time(), LogicalTime{1});
     if (is_known) continue;
     return cluster_.violate("block %lu: node %u holds a copy until %lu, its home %u %s until %lu",
-                            number(block), rank, number(entry.read_ts), home.value,
+                            number(block), rank, number(entry.held.read_ts), home.value,
                             word.is_leased() ? "has leased it" : "has a version that nobody may hold",
                             number(word.time()));
   }
@@ -144,26 +145,28 @@ void StateChecker::check_copy(BlockId block, std::uint32_t rank, std::uint32_t h
   const std::uint64_t read_ts = home_words.read_ts;
   const std::uint64_t public_ts = node.words(block).public_ts;
   const Entry& entry = node.entry(block);
-  if (public_ts > write_ts || entry.hint_write_ts.value > write_ts || entry.write_ts.value > write_ts) {
+  if (public_ts > write_ts || entry.known.newest.write_ts.value > write_ts ||
+      entry.held.write_ts.value > write_ts) {
     return cluster_.violate(
         "block %lu at node %u: a version newer than that of its home %u (%lu %lu %lu > %lu)", number(block),
-        rank, home, public_ts, number(entry.hint_write_ts), number(entry.write_ts), write_ts);
+        rank, home, public_ts, number(entry.known.newest.write_ts), number(entry.held.write_ts), write_ts);
   }
   if (public_ts != 0 && node.is_given_back(block)) {
     return cluster_.violate("block %lu: the public copy of node %u is called version %lu, and was given back",
                             number(block), rank, public_ts);
   }
-  const bool valid = entry.state >= State::readable_clean;
-  if (entry.state == State::invalid_dirty) world_.reached("state.invalid_dirty");
-  if (entry.state == State::readable_dirty) world_.reached("state.readable_dirty");
-  if (!valid || entry.pinned) return;
-  if (entry.write_ts.value < write_ts && entry.read_ts.value >= write_ts) {
+  const bool valid = entry.copy.state >= State::readable_clean;
+  if (entry.copy.state == State::invalid_dirty) world_.reached("state.invalid_dirty");
+  if (entry.copy.state == State::readable_dirty) world_.reached("state.readable_dirty");
+  if (!valid || entry.copy.pinned) return;
+  if (entry.held.write_ts.value < write_ts && entry.held.read_ts.value >= write_ts) {
     return cluster_.violate("block %lu: node %u may hold version %lu until %lu, but version %lu exists",
-                            number(block), rank, number(entry.write_ts), number(entry.read_ts), write_ts);
+                            number(block), rank, number(entry.held.write_ts), number(entry.held.read_ts),
+                            write_ts);
   }
-  if (entry.write_ts.value == write_ts && entry.read_ts.value > read_ts) {
+  if (entry.held.write_ts.value == write_ts && entry.held.read_ts.value > read_ts) {
     return cluster_.violate("block %lu: node %u holds version %lu until %lu, its home %u knows of %lu only",
-                            number(block), rank, write_ts, number(entry.read_ts), home, read_ts);
+                            number(block), rank, write_ts, number(entry.held.read_ts), home, read_ts);
   }
 }
 
@@ -172,7 +175,7 @@ void StateChecker::check_sleep(BlockId block, const Node& home) {
   const BlockWords& words = home.words(block);
   if (words.rests()) {
     world_.reached("home.at_rest");
-    const State state = home.entry(block).state;
+    const State state = home.entry(block).copy.state;
     if (state != State::invalid_clean || words.sleeps())
       cluster_.violate("block %lu rests at its home %u in state %u", number(block), home.self().value,
                        static_cast<unsigned>(state));
@@ -182,10 +185,25 @@ void StateChecker::check_sleep(BlockId block, const Node& home) {
   const coherence::VisitLayout layout(cluster_.space().blocks_max());
   const auto* const region = reinterpret_cast<const std::byte*>(&home.words(BlockId{0}));
   if (region[layout.mark(0, block.value)] != std::byte{0}) return;
-  if (words.unpublished() && words.read_ts == words.write_ts && home.entry(block).state == State::writable)
+  if (words.unpublished() && words.read_ts == words.write_ts &&
+      home.entry(block).copy.state == State::writable)
     return;
   cluster_.violate("block %lu sleeps at its home %u without a mark, version %lu..%lu with public copy %lu",
                    number(block), home.self().value, words.write_ts, words.read_ts, words.public_ts);
+}
+
+// What always holds of a block at each rank, and what does once no task is at work (rules/invariants.h).
+void StateChecker::check_invariants(BlockId block) {
+  const Rank initial = cluster_.space().initial_home(block);
+  for (std::uint32_t rank = 0; rank < cluster_.size(); ++rank) {
+    Node& node = cluster_.node(rank);
+    const BlockWords& words = node.words(block);
+    const OwnerWord owner = OwnerWord{words.owner}.resolved(Rank{rank}, initial);
+    const char* const broken = coherence::rules::broken_at_rest(
+        {node.entry(block), words, owner.tag() != Ownership::link, node.migrating()->acquired()});
+    if (broken != nullptr)
+      return cluster_.violate("at rest block %lu at node %u: %s does not hold", number(block), rank, broken);
+  }
 }
 
 void StateChecker::check_node(std::uint32_t rank) {
@@ -214,6 +232,7 @@ void StateChecker::check_at_rest() {
     if (cluster_.violated()) return;
     if (cluster_.has_fixed_home(block)) continue;
     const Chains chains = follow(block);
+    check_invariants(block);
     if (chains.free_ends == 1) check_sleep(block, cluster_.node(chains.home));
     if (chains.ends != 1 || chains.free_ends != 1) {
       return cluster_.violate("at rest block %lu has %u chain ends, %u of them free", number(block),

@@ -33,6 +33,7 @@ class StateChecker final : public fabric::sim::Observer {
   void check_block(BlockId block);
   void check_copy(BlockId block, std::uint32_t rank, std::uint32_t home);
   void check_sleep(BlockId block, const Node& home);
+  void check_invariants(BlockId block);
   void check_node(std::uint32_t rank);
 
   Cluster& cluster_;

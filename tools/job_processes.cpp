@@ -14,12 +14,12 @@ std::string counted(std::uint32_t count, const char* thing, const char* things) 
   return std::to_string(count) + " " + (count == 1 ? thing : things);
 }
 
-// Nothing: one for each slot.
+// Result: nothing if each slot gets a process.
 std::optional<std::uint32_t> processes_per_host(const config::Settings& settings, bool asks_for_protocol,
                                                 std::size_t hosts) {
   if (settings.ranks_per_host) return static_cast<std::uint32_t>(*settings.ranks_per_host);
   if (settings.coherence == "protocol") return std::nullopt;
-  // On one host there is nothing to see of a protocol but between several processes.
+  // On one host a protocol has work only between several processes.
   if (asks_for_protocol && hosts == 1) return std::nullopt;
   return 1;
 }

@@ -29,7 +29,7 @@ constexpr const char* run_footer =
     "command line or setting; 125 when the ranks cannot be started; 126 and 127 when the program cannot be\n"
     "executed or is not found.";
 
-// CLI11 does not know of the program that follows the options.
+// CLI11 does not know about the program that follows the options.
 class RunFormatter : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App* command, std::string) const override {
@@ -45,12 +45,12 @@ std::string check_ranks(const std::string& text) {
   return "the number of ranks must be from 1 to " + std::to_string(musubi::bootstrap::local::ranks_max);
 }
 
-// An empty one is mostly a variable of a script that was never set.
+// An empty value mostly comes from a script's variable that was never set.
 std::string check_given(const std::string& text) {
   return text.empty() ? "its value is empty; give one, or leave the option out" : "";
 }
 
-// The options that say how large a job is.
+// The options for the size of a job.
 void declare_size(CLI::App& command, RunOptions& options) {
   command
       .add_option("-n,--ranks", options.ranks,
@@ -65,14 +65,14 @@ void declare_size(CLI::App& command, RunOptions& options) {
       ->allow_extra_args(false);
 }
 
-// Of all options whose value is text.
+// Applied to all options whose value is text.
 void refuse_empty_values(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
     if (option->get_expected_min() > 0) option->check(CLI::Validator(check_given, ""));
   }
 }
 
-// The options that say where a job runs.
+// The options for the place where a job runs.
 void declare_hosts(CLI::App& command, RunOptions& options) {
   command.add_option("--hosts", options.hosts, "Hosts, and how many slots each has: h1:2,h2:2")
       ->type_name("LIST");
@@ -85,7 +85,7 @@ void declare_hosts(CLI::App& command, RunOptions& options) {
       ->type_name("PATH");
 }
 
-// The options that say what a job does, wherever it runs.
+// The options for the behaviour of a job, wherever it runs.
 void declare_job(CLI::App& run, RunOptions& options) {
   run.add_flag("--stats", options.stats, "Print the counters of the job when it ends");
   run.add_option("--trace", options.trace,
@@ -150,7 +150,7 @@ int misuse(const std::string& message) {
 }
 
 // Cuts the program and its arguments off the command line of `run`: they begin at the first word that is
-// neither an option of ours nor the value of one, or after `--`.
+// neither an option of `run` nor the value of one, or after `--`.
 std::vector<std::string> cut_off_command(const CLI::App& run, std::vector<std::string>& words) {
   std::size_t at = 0;
   while (at < words.size() && words[at] != "--" && words[at].size() > 1 && words[at][0] == '-') {
@@ -169,7 +169,7 @@ std::vector<std::string> cut_off_command(const CLI::App& run, std::vector<std::s
   return command;
 }
 
-// The limit on the stack is for the program: one that a thread cannot have must not end this command.
+// The limit on the stack is for the program: a limit too large for a thread must not end this command.
 void keep_own_stacks_small() {
   constexpr std::size_t stack_bytes = std::size_t{8} << 20;
   pthread_attr_t attributes;
@@ -215,7 +215,7 @@ int main(int argc, char** argv) {
                      words.front() == exec->get_name() || words.front() == settings->get_name() ||
                      words.front() == doctor->get_name();
   if (!known) return misuse("unknown command " + words.front());
-  std::reverse(words.begin(), words.end());  // as CLI11 wants them
+  std::reverse(words.begin(), words.end());  // in the order that CLI11 expects
   try {
     app.parse(words);
   } catch (const CLI::Success& asked_for_help) {

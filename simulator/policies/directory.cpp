@@ -101,8 +101,8 @@ void Directory::give_up(BlockId id) {
   if (worth_fetching_ahead(b.entry)) {
     lost_.push_back(id);
   } else {
-    b.entry.wanted = false;
-    b.entry.fetches_ahead = 0;
+    b.entry.habits.wanted = false;
+    b.entry.habits.fetches_ahead = 0;
   }
   invalidate(b);
 }

@@ -29,7 +29,7 @@ struct Job {
 
   SimulatedHeaps heaps;
   std::vector<LiveMemory> live;
-  std::deque<Object> objects, pages;  // for anybody to free
+  std::deque<Object> objects, pages;  // any rank may free these
   std::vector<std::unique_ptr<ObjectCache>> caches;
   unsigned allocated = 0, full = 0, wrong = 0;
 };
@@ -146,7 +146,7 @@ std::unique_ptr<Job> draw_job(Random& random, InjectedBug bug = InjectedBug::non
   return job;
 }
 
-// Runs the job, frees all that is left, and counts what is wrong in the end.
+// Runs the job, frees all remaining objects, and counts the errors in the end.
 unsigned play(Job& job) {
   EXPECT_TRUE(job.heaps.sim.run()) << "no end in sight";
   const auto ranks = job.heaps.sim.ranks();
@@ -191,7 +191,7 @@ TEST_P(GlobalObjectsBug, IsFound) {
     });
     if (found != 0) std::_Exit(1);
   };
-  // Some of what goes wrong ends in a failed check.
+  // Some errors end in a failed check.
   EXPECT_EXIT(
       look(), [](int status) { return status != 0; }, "");
 }

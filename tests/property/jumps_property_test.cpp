@@ -1,5 +1,5 @@
-// Jumps that share bytes with the code behind them (atomics/x86_64_puns.h): for any bytes they land where
-// they should, change no byte that is not theirs, and no two landings overlap.
+// Jumps that share bytes with the code after them (atomics/x86_64_puns.h): for any bytes they land at their
+// targets, change no foreign byte, and no two landings overlap.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace musubi::atomics::x86_64 {
 namespace {
 
-// Where the bytes at `address` lead: prefixes, then a near or a short jump; or nowhere.
+// The target of the bytes at `address`: prefixes, then a near or a short jump; or none.
 std::optional<std::uintptr_t> target_of(const std::map<std::uintptr_t, std::uint8_t>& memory,
                                         std::uintptr_t address) {
   auto byte = [&](std::uintptr_t at) { return memory.count(at) != 0 ? memory.at(at) : std::uint8_t{0}; };
@@ -107,7 +107,7 @@ TEST(JumpsProperty, LeadToTheirStubsAndChangeNothingElse) {
       ASSERT_EQ(landing != landings.end() ? landing->second : *target, stub_of[site.address])
           << std::hex << "site " << site.address << " of " << int{site.bytes} << " bytes, target " << *target;
     }
-    // Behind a site's own bytes nothing changes, save padding that now holds jumps.
+    // After a site's own bytes nothing changes, except padding that now holds jumps.
     for (const auto& [address, byte] : before) {
       if (code.memory[address] == byte) continue;
       const bool own = std::any_of(code.sites.begin(), code.sites.end(), [at = address](const Site& site) {

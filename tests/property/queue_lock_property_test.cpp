@@ -1,5 +1,5 @@
-// The queue lock over a network as bad as the contract of the fabric allows: whatever the ranks do, a lock is
-// held once, comes to everybody who waits for it, and tells who held it before.
+// The queue lock over a network as bad as the contract of the fabric allows: whatever the ranks do, a lock
+// has one holder at a time, reaches every waiter, and names its previous holder.
 #include "remote_lock/queue_lock.h"
 
 #include <gtest/gtest.h>
@@ -27,8 +27,8 @@ constexpr fabric::RegionId region{0};
 
 constexpr std::uint32_t ranks_max = 7;
 
-// What a rank keeps of one lock: its words, in which turn of the lock this rank held it last, and what each
-// other rank has told.
+// A rank's state of one lock: its words, the turn of the lock in which this rank held it last, and the last
+// report of each other rank.
 struct Place {
   std::uint64_t owner;
   std::uint64_t tail;
@@ -36,7 +36,7 @@ struct Place {
   std::uint64_t told[ranks_max];
 };
 
-// Comes with a lock that is handed over.
+// Travels with a lock that is handed over.
 struct TurnGiven {
   std::uint64_t turn;
   std::uint64_t told;
@@ -69,9 +69,9 @@ struct Holder {
   QueueLock lock;
 };
 
-// What is true of a lock, told by those who hold it.
+// The true state of a lock, as its holders report it.
 struct Truth {
-  std::optional<Rank> previous;  // held it last
+  std::optional<Rank> previous;  // the last holder
   unsigned inside = 0;
   std::uint64_t turns = 0;
 };
@@ -135,10 +135,10 @@ Task<> stay_and_leave(Job& job, Holder& holder, std::size_t index) {
   co_await holder.lock.unlock(index, gives ? &gift : nullptr);
 }
 
-// Some times what the holder before says of the lock.
+// Asks several times for the previous holder's report about the lock.
 class TurnsAlong final : public Along {
  public:
-  // Tells `serial`.
+  // Reports `serial`.
   TurnsAlong(Rank self, std::uint64_t serial, std::size_t index, std::size_t count)
       : told_(serial),
         told_at_(index * sizeof(Place) + offsetof(Place, told) + self.value * sizeof serial),
@@ -228,7 +228,7 @@ Task<> use_locks(Job& job, Holder& holder, unsigned operations, unsigned trying,
   }
 }
 
-// At rest one rank is the home, and all others lead to it.
+// At rest one rank is the home, and all other ranks lead to it.
 void expect_one_home(Job& job, std::size_t index) {
   const Rank home = job.truths[index].previous.value_or(job.holders[0]->initial_home(index));
   for (const auto& holder : job.holders) {
@@ -247,7 +247,7 @@ void expect_one_home(Job& job, std::size_t index) {
   EXPECT_EQ(tail.rank(initial), home);
 }
 
-// Nobody else is there: whoever tries gets the lock.
+// No other rank uses it: each attempt succeeds.
 Task<> try_for_sure(Job& job, Holder& holder, std::size_t index) {
   const unsigned before = job.tried;
   const trace::Counters& counters = holder.fabric.counters();
@@ -319,8 +319,8 @@ Task<> try_in_vain(Job& job, Holder& holder, unsigned times) {
   }
 }
 
-// While a rank holds the lock, and others wait for it: all that try come back, without the lock and without
-// having moved the queue.
+// While a rank holds the lock, and other ranks wait for it: all attempts return without the lock, and leave
+// the queue as it was.
 TEST(QueueLockProperty, ATryWaitsForNobody) {
   property::for_all(300, [](Random& random) {
     const std::uint32_t ranks = static_cast<std::uint32_t>(random.between(2, 7));
@@ -349,7 +349,7 @@ TEST(QueueLockProperty, ATryWaitsForNobody) {
   });
 }
 
-// Rank 1 waits while rank 0 lets the lock go. Result: whether rank 1 got it.
+// Rank 1 waits while rank 0 releases the lock. Result: whether rank 1 got it.
 bool is_handed_over(Random& random, InjectedBug bug) {
   Event let_go, first_held, second_held;
   Job job(random.next(), 2, 1, draw_behaviour(random), bug);
@@ -363,7 +363,7 @@ bool is_handed_over(Random& random, InjectedBug bug) {
   return second_held.is_set();
 }
 
-// With the injected fault that is seen: nothing happens any more, and the waiter still waits.
+// The injected fault shows: no event is left, and the waiter still waits.
 TEST(QueueLockProperty, OnlyAHandOverGrantsTheLockToAWaiter) {
   property::for_all(100, [](Random& random) {
     ASSERT_TRUE(is_handed_over(random, InjectedBug::none));

@@ -1,11 +1,11 @@
 // Runs simulated programs: `musubi_simulation --seed=1 --programs=1000 [--nodes=4 ...]`.
 //   --programs=N      N programs with consecutive seeds (default 1); MUSUBI_SIMULATION_PERCENT scales N
-//   --hunt=BUG        injects the fault BUG and ends well when it is found within the programs; "all": each
-//                     of them; "common": each one that programs of any shape find soon
-//   --reached=a,b,c   ends well only if each of these situations was reached
+//   --hunt=BUG        injects the fault BUG and succeeds if it is found within the programs; "all": each
+//                     of them; "common": each fault that programs of any shape find soon
+//   --reached=a,b,c   succeeds only if each of these situations was reached
 //   --verbose=1       one line per program
-// Any field of sim::Configuration is a flag; it overrides what the seed draws. Exit status: 0 when all is
-// well.
+// Any field of sim::Configuration is a flag; it overrides the value drawn from the seed. Exit status: 0 on
+// success.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ using musubi::InjectedBug;
 using musubi::sim::Configuration;
 using musubi::sim::Verdict;
 
-// For the handler below: a check of Musubi that fails aborts, and the line that repeats it must still appear.
+// For the handler below: a failed check of Musubi aborts, and the line that repeats it must still appear.
 char repeat_text[1024];
 
 void on_abort(int) {
@@ -82,7 +82,7 @@ struct Totals {
   std::map<std::string_view, std::uint64_t> marks;
 };
 
-// Result: whether the program passed. Every 20th one runs twice and must do the same.
+// Result: whether the program passed. Every 20th program runs twice and must do the same.
 bool run_one(const Options& options, std::uint64_t index, Totals* totals) {
   const Configuration configuration = configuration_of(options, options.seed + index);
   const Verdict verdict = musubi::sim::run(configuration);

@@ -17,7 +17,7 @@ std::string refusal(const char* what, Attempt error) {
   return std::string(what) + " is refused: " + std::strerror(error);
 }
 
-// Finds out what refuses a call that every kernel allows.
+// Finds out which rule refuses a call that every kernel allows.
 std::string who_refuses(const Facts& facts, const char* what) {
   return facts.filtered ? "a seccomp filter is in force: allow " + std::string(what) +
                               " in the container's profile, for example `docker run --security-opt "
@@ -130,7 +130,7 @@ Finding examine_code_modification(const Facts& facts, const Job&) {
   return finding;
 }
 
-// As the runtime chooses (runtime/start/choose_vm.cpp).
+// As the runtime chooses (runtime/choose_vm.cpp).
 Finding examine_fault_file(const Facts& facts, const Job& job) {
   Finding finding{"userfaultfd", Severity::ok, "", "", ""};
   switch (facts.fault_file.reach) {

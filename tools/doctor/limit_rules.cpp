@@ -5,10 +5,10 @@
 namespace musubi::tools::doctor {
 namespace {
 
-// Less what program and libraries may take.
+// Without the share that program and libraries may take.
 constexpr std::uint64_t address_space_of_job = os::address_space_bytes - (std::uint64_t{1} << 40);
 
-// A process's own needs besides the shared range.
+// A process's own needs, in addition to the shared range.
 constexpr std::uint64_t own_bytes = std::uint64_t{1} << 30;
 
 std::string count(std::uint64_t number) {
@@ -96,7 +96,7 @@ Finding examine_locked_memory(const Facts& facts, const Job&) {
 }
 
 Finding examine_open_files(const Facts& facts, const Job& job) {
-  // As each rank takes at least (image/objects/descriptors.cpp); the launcher takes fewer.
+  // The minimum for each rank (image/objects/descriptors.cpp); the launcher takes fewer.
   constexpr std::uint64_t per_rank = 7, besides = 64;
   const std::uint64_t needed = per_rank * job.ranks + besides;
   Finding finding{

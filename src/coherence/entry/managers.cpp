@@ -50,7 +50,7 @@ Task<> Pages::unmap_unused(std::uint64_t epoch, std::uint64_t unused_max) {
     }
     if (is_due) {
       ground_.vm.close({id, 1});
-      b.entry.state = State::invalid_clean;
+      b.entry.copy.state = State::invalid_clean;
       page.turned = epoch;
     }
     watch(id);

@@ -32,7 +32,7 @@ Task<bool> Pages::fault(BlockId id, vm::Access wanted) {
   auto pass = co_await ground_.store.gate(id).enter();
   Block b = block(id);
   const Entry& e = b.entry;
-  if (e.state == State::writable) co_return true;  // another task was faster
+  if (e.copy.state == State::writable) co_return true;  // another task was faster
   if (wanted == vm::Access::read && rules::is_valid(e)) co_return true;
   ground_.count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
   if (!is_mapped(id)) co_await bring(b);
@@ -44,10 +44,10 @@ Task<bool> Pages::fault(BlockId id, vm::Access wanted) {
 void Pages::open(Block& b, vm::Access wanted) {
   Entry& e = b.entry;
   const bool was_valid = rules::is_valid(e);
-  e.state = rules::when_opened(e.state, wanted);
+  e.copy.state = rules::when_opened(e.copy.state, wanted);
   pages_[b.id.value].turned = ground_.epoch.load();
   if (wanted == vm::Access::read) return ground_.vm.open_read({b.id, 1});
-  e.idle_releases = 0;
+  e.habits.idle_releases = 0;
   list(b);
   if (was_valid) {
     ground_.vm.upgrade({b.id, 1});
@@ -58,8 +58,8 @@ void Pages::open(Block& b, vm::Access wanted) {
 }
 
 void Pages::list(Block& b) {
-  if (b.entry.listed) return;
-  b.entry.listed = true;
+  if (b.entry.queues.releases) return;
+  b.entry.queues.releases = true;
   dirty_.add(b.id);
 }
 
@@ -142,12 +142,12 @@ Task<> Pages::commit(BlockId id, std::uint64_t clock) {
   auto pass = co_await ground_.store.gate(id).enter();
   Block b = block(id);
   Entry& e = b.entry;
-  e.listed = false;
-  if (e.state != State::writable) co_return;
-  if (e.idle_releases >= ground_.parameters.downgrade_after_releases) {
+  e.queues.releases = false;
+  if (e.copy.state != State::writable) co_return;
+  if (e.habits.idle_releases >= ground_.parameters.downgrade_after_releases) {
     ground_.vm.downgrade({id, 1});
     ground_.count(Counter::downgrades);
-    e.state = State::readable_clean;
+    e.copy.state = State::readable_clean;
   } else {
     list(b);
   }
@@ -157,9 +157,9 @@ Task<> Pages::commit(BlockId id, std::uint64_t clock) {
   BufferPool::Buffer now(ground_.store.scratch());
   copy(b.own + part.begin, now.data() + part.begin, part.bytes);
   const Runs changed = publish_changes(b, now.data(), b.published, part);
-  if (e.idle_releases != UINT16_MAX) ++e.idle_releases;
+  if (e.habits.idle_releases != UINT16_MAX) ++e.habits.idle_releases;
   if (changed.empty()) co_return;
-  e.idle_releases = 0;
+  e.habits.idle_releases = 0;
   committed_.push_back(id);
   ground_.count(Counter::releases);
 }

@@ -64,7 +64,11 @@ class FixedHome : public Protocol {
   // The program may read the copy of a block whose home is elsewhere. Under the block's gate.
   virtual void note_copy(Block&) {}
 
-  Block block(BlockId id) const { return store_.block(id); }
+  Block block(BlockId id) const {
+    Block b = store_.block(id);
+    parameters_.hooks.spoil(b.entry.habits);
+    return b;
+  }
   Gate& gate(BlockId id) { return store_.gate(id); }
   bool is_at_home(const Block& b) const { return b.initial_home == fabric_.self(); }
   std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) const { return store_.shared(word); }

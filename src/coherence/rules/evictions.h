@@ -20,8 +20,8 @@ enum class Fate : std::uint8_t {
 };
 constexpr Fate fate_of(const Entry& e, bool was_on_trial) {
   const bool is_twin_of_zeros =
-      e.write_ts == LogicalTime{} && e.has_copy;  // a copy that was given back may hold anything
-  if (e.pinned || is_dirty(e) || is_twin_of_zeros) return Fate::stays;
+      e.held.write_ts == LogicalTime{} && e.queues.copies;  // a copy that was given back may hold anything
+  if (e.copy.pinned || is_dirty(e) || is_twin_of_zeros) return Fate::stays;
   if (is_valid(e)) return was_on_trial ? Fate::stays : Fate::is_tried;
   return Fate::goes;
 }
@@ -39,7 +39,7 @@ inline constexpr unsigned links_to_taker_max = 4;
 // This rank was home of the version `named_here`, and the home moved on. A rank that takes a version reads it
 // here, and has done so once a later version is known. Otherwise only that rank can tell.
 constexpr bool is_taken_for_sure(const Entry& e, LogicalTime named_here) {
-  return named_here == LogicalTime{} || later(e.write_ts, e.hint_write_ts) > named_here;
+  return named_here == LogicalTime{} || later(e.held.write_ts, e.known.newest.write_ts) > named_here;
 }
 
 // What a new home calls the version of a home that has closed the block. One that others hold keeps its name.

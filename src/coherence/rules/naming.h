@@ -23,14 +23,14 @@ constexpr Naming name_version(const Entry& e, Version home, bool may_be_silent,
   const bool has_readers = !is_unread(home);
   const bool is_silent =
       may_be_silent && (!has_readers || parameters.hooks.injected(InjectedBug::silent_after_lease));
-  Naming naming{home, is_silent, e.leased_releases};
+  Naming naming{home, is_silent, e.habits.leased_releases};
   // Timestamp 0 means zeros for good.
   if (!is_silent || home.write_ts == LogicalTime{}) {
     naming.version.write_ts = later(home.write_ts, home.read_ts) + 1;
     naming.version.read_ts = naming.version.write_ts;
   }
   // The last lease may be the one that this rank took to write here.
-  const bool only_we_read = !may_be_silent && home.read_ts == e.read_ts;
+  const bool only_we_read = !may_be_silent && home.read_ts == e.held.read_ts;
   if (is_silent || !has_readers || only_we_read) return naming;
   // Now and then no lease in advance: a rank that still reads must come and take one, and so shows that it
   // reads.

@@ -50,13 +50,13 @@ constexpr bool changes_most(std::size_t bytes, std::size_t block_bytes) {
 
 // Whether a release of a block whose home is elsewhere may leave the home there.
 constexpr bool leaves_home_there(const Entry& e) {
-  return e.releases_alone < releases_alone_max;
+  return e.habits.releases_alone < releases_alone_max;
 }
 
-// The new Entry::releases_alone when a release has found `newest` at the home.
+// The new Habits::releases_alone when a release has found `newest` at the home.
 constexpr std::uint8_t next_releases_alone(const Entry& e, LogicalTime newest) {
   if (name_of_version(newest) != e.named) return 0;
-  return static_cast<std::uint8_t>(e.releases_alone + 1);
+  return static_cast<std::uint8_t>(e.habits.releases_alone + 1);
 }
 
 // What a visitor calls the version that it has made at the home. Both hold it, so it has a reader.

@@ -14,7 +14,7 @@ namespace musubi::coherence {
 
 class BlockList {
  public:
-  // A block is listed at most once (Entry::listed, Entry::has_copy).
+  // A block is listed at most once (Queues::releases, Queues::copies).
   explicit BlockList(std::size_t blocks) : first_(blocks), second_(blocks) {}
 
   void add(BlockId block) {

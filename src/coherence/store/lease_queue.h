@@ -14,7 +14,7 @@ namespace musubi::coherence {
 
 class LeaseQueue {
  public:
-  // A block is in the queue at most once (Entry::queued), so one place per block is enough.
+  // A block is in the queue at most once (Queues::leases), so one place per block is enough.
   explicit LeaseQueue(std::size_t blocks) : heap_(blocks) {}
 
   void push(LogicalTime read_ts, BlockId block) {

@@ -22,8 +22,8 @@ class Residents {
 
   // Under the block's gate. A block that stands in a queue already stays there.
   void add(BlockId block, Entry& entry, std::size_t bytes, Residence residence) {
-    if (entry.residence != Residence::none) return;
-    entry.residence = residence;
+    if (entry.queues.residence != Residence::none) return;
+    entry.queues.residence = residence;
     bytes_.fetch_add(bytes, std::memory_order_relaxed);
     if (residence != Residence::home) copy_bytes_.fetch_add(bytes, std::memory_order_relaxed);
     Queue& queue = queue_of(residence);
@@ -47,8 +47,8 @@ class Residents {
   }
   // Under the gate of a block that was taken.
   void leave(Entry& entry, std::size_t bytes) {
-    if (entry.residence != Residence::home) copy_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-    entry.residence = Residence::none;
+    if (entry.queues.residence != Residence::home) copy_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+    entry.queues.residence = Residence::none;
     bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   }
 

@@ -49,9 +49,11 @@ class VisitBoard {
   }
   // A block is held back from now on, or not any more.
   void note_held_back(bool held) { word(layout_.held_back()).fetch_add(held ? 1 : UINT64_MAX); }
-  // No thread of the rank runs program code until this is said again with false, and then is_alone().
-  void set_quiescent(bool quiescent) { word(layout_.quiescent()).store(quiescent ? 1 : 0); }
-  bool is_quiescent() const { return word(layout_.quiescent()).load(std::memory_order_relaxed) != 0; }
+  // Visitors may rely on the rank's quiescent state until this is said again with false, and then is_alone().
+  void announce_quiescence(bool quiescent) { word(layout_.quiescent()).store(quiescent ? 1 : 0); }
+  bool is_quiescence_announced() const {
+    return word(layout_.quiescent()).load(std::memory_order_relaxed) != 0;
+  }
   // No visitor is here. One that comes from now on sees the order that is kept, and whether threads may run.
   bool is_alone() const { return word(layout_.visitors()).load() == 0; }
 

@@ -1,7 +1,7 @@
 // One descriptor table for the job (docs/decisions/process_objects.md). Each rank opens files under numbers
 // of its own. When another rank of the host first uses such a number, it fetches the open file from the
 // opener and keeps it under the same number. For a rank of another host the file is far: calls run at the
-// opener (image/far_calls.h). Closing closes it everywhere.
+// opener (image/objects/far_calls.h). Closing closes it everywhere.
 #pragma once
 
 #include <atomic>

@@ -14,7 +14,7 @@ namespace musubi::image {
 
 namespace {
 
-// The C library's function, not a wrapper that may precede it (symbols/library_symbols.cpp).
+// The C library's function, not a wrapper that may precede it (symbols/processes/library_symbols.cpp).
 void* find_in_c_library(const char* name) noexcept {
   for (const link_map* object = _r_debug.r_map; object != nullptr; object = object->l_next) {
     for (const char* library : {"/libc.so", "/libdl.so"}) {

@@ -1,4 +1,4 @@
-// The functions of system_calls.def as calls that other hosts may request (image/far_calls.h).
+// The functions of system_calls.def as calls that other hosts may request (image/objects/far_calls.h).
 #pragma once
 
 #include <cerrno>

@@ -19,7 +19,7 @@ struct iocb;
 namespace musubi::image {
 
 // The memory and the descriptors that one call names. Null pointers and private memory are skipped. Blocks
-// until the memory is open and the descriptors are usable (image/descriptors.h).
+// until the memory is open and the descriptors are usable (image/objects/descriptors.h).
 class KernelAccess {
  public:
   explicit KernelAccess(Job& job) noexcept : job_(job) {}

@@ -1,4 +1,4 @@
-// What a job's ranks listen to messages with, on any fabric, for tests that feed them anything.
+// The message listeners of a job's rank, on any fabric, for tests that feed them arbitrary bytes.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ class RealListeners final : private runtime::Messages::HeapListener,
     waiter_.gift_room = gift_;
     grants_.expect(waiter_);
   }
-  // Questions to this rank's heap that were taken, and calls: carried out. Result: frees.
+  // Requests to this rank's heap that were accepted, and calls: executed. Result: frees.
   unsigned carry_out() {
     (void)heap_.serve();
     return frees_;

@@ -1,4 +1,4 @@
-// Jobs over several hosts, which are shells on this machine: what a user sees is what it is on one host.
+// Jobs over several hosts, which are shells on this machine: the user sees the same as on one host.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 namespace musubi::test {
 namespace {
 
-// A file of the test's own, gone at its end.
+// A file of the test's own, removed at its end.
 struct TemporaryFile {
   explicit TemporaryFile(const std::string& contents) {
     const int file = ::mkstemp(path.data());
@@ -227,7 +227,7 @@ TEST(Hosts, QuitAsksAllHostsForAReport) {
 }
 
 TEST(Hosts, HostsThatCannotBeUsedAreNamedBeforeTheStart) {
-  // h2 says something and fails, h3 does not know the command.
+  // h2 prints a line and fails, h3 does not know the command.
   const std::string rsh =
       "sh -c 'case $1 in h2) echo no route to $1 >&2; exit 255;; h3) exec sh -c \"exec /nowhere/musubi "
       "proxy\";; *) exec sh -c \"$2\";; esac' host";

@@ -1,4 +1,4 @@
-// Scans that are kept in files, and files that are not to be believed.
+// Scans cached in files are reused, and damaged or foreign files are rejected.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -80,7 +80,7 @@ TEST_F(AtomicsKeptScans, BelongToOneObjectOneBuildAndOneCode) {
   moved_[21] = 0x90;
   EXPECT_FALSE(kept_.find("object", ranges(moved_)));
   moved_ = code_;
-  moved_[40] = 0x90;  // of the padding
+  moved_[40] = 0x90;  // a byte of the padding
   EXPECT_FALSE(kept_.find("object", ranges(moved_)));
   moved_ = code_;
   moved_.pop_back();

@@ -1,4 +1,4 @@
-// Code as gcc 12 makes it of loops that wait, and of loops that look like them.
+// Code that gcc 12 generates for spin-waits, and for loops that resemble them.
 #include "atomics/load_spins.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Finding sites in any bytes, and memory near them.
+// Finds all sites in arbitrary bytes, and memory near them.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <link.h>
@@ -51,8 +51,8 @@ TEST(AtomicsScan, KnowsFences) {
       0xf0, 0x83, 0x4c, 0x24, 0xc0, 0x00,  // lock orl $0, -64(%rsp)
       0x0f, 0xae, 0xf0,                    // mfence
       0xf0, 0x83, 0x4c, 0x24, 0xc0, 0x01,  // lock orl $1, -64(%rsp): an atomic on the stack
-      0xf0, 0x83, 0x08, 0x00,              // lock orl $0, (%rax): another's word, ordered or loaded
-      0x0f, 0xae, 0xe8,                    // lfence
+      0xf0, 0x83, 0x08, 0x00,  // lock orl $0, (%rax): not on the stack: a fence, or an atomic load
+      0x0f, 0xae, 0xe8,        // lfence
   });
   ASSERT_EQ(result.sites.size(), 5u);
   const SiteKind fence = SiteKind::fence, atomic = SiteKind::read_modify_write;
@@ -117,7 +117,7 @@ std::string file_of_standard_library() {
   return known != nullptr && ::dladdr(known, &info) != 0 ? info.dli_fname : "";
 }
 
-// A function, a table that looks like one more, and a caller far away.
+// A function, a table that looks like another function, and a caller far away.
 class NearData : public ::testing::Test {
  protected:
   static constexpr std::size_t function = 0, table = 16, caller = 1024;
@@ -166,7 +166,7 @@ TEST_F(NearData, ABranchLeadsThere) {
   }
 }
 
-// A jump by a table leads to what follows it, which decodes; no branch does.
+// A jump by a table leads to the bytes after it, which decode; no branch does.
 TEST_F(NearData, AllOfAFunctionThatDecodesIsCode) {
   put(64, {0xff, 0xe0, 0xf0, 0xff, 0x00, 0xc3});  // jmp *%rax, lock incl (%rax), ret
   EXPECT_EQ(look({{0x1000 + 64, 6}}).sites.size(), 1u);
@@ -264,7 +264,7 @@ TEST(AtomicsNearMemory, LiesInReachAndOutsideOfWhatIsReserved) {
   const auto other = reinterpret_cast<std::uintptr_t>(second.value());
   EXPECT_TRUE(other + 100000 <= reserved[0].begin || other >= reserved[0].end);
   EXPECT_FALSE(rest.map_near(around, std::size_t{1} << 40, reach).ok());
-  // It takes what others have mapped after it was made for taken, and goes on.
+  // Memory mapped by other code since `free` was created counts as taken, and the search goes on.
   Result<std::uint8_t*> third = free.map_near(around, 100000, reach);
   ASSERT_TRUE(third.ok()) << third.error().message;
   EXPECT_NE(third.value(), second.value());

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t page = 4096;
 constexpr std::size_t part_bytes = std::size_t{64} << 20;
-constexpr std::size_t mapping_bytes = std::size_t{24} << 20;  // of a part, two fit and not three
+constexpr std::size_t mapping_bytes = std::size_t{24} << 20;  // two fit a part, three do not
 
 class NoForeignMemory final : public ForeignMemory {
  public:
@@ -35,7 +35,7 @@ class MappedMemoryTest : public testing::Test {
   std::uintptr_t map(std::size_t bytes, std::size_t alignment = page) {
     return reinterpret_cast<std::uintptr_t>(memory.map(bytes, alignment));
   }
-  // Whether the heap has a mapping's memory again: so many more fit.
+  // The number of further mappings that fit, which tells whether the heap has a mapping's memory again.
   int mappings_that_fit() {
     std::vector<void*> taken;
     while (void* const more = process_heap.allocate_aligned(page, mapping_bytes, nullptr))
@@ -134,7 +134,7 @@ TEST_F(MappedMemoryTest, OddSizesAreRefusedAsAMistakeOfOurs) {
   memory.unmap(begin, 2 * page);
 }
 
-// Last: this memory never returns.
+// Last: this memory is never given back.
 TEST_F(MappedMemoryTest, KeptMemoryNeverReturns) {
   const int fit = mappings_that_fit();
   const std::uintptr_t begin = map(mapping_bytes);

@@ -54,7 +54,7 @@ TEST_F(StreamMemoryTest, SlotsOfOthersReadAsZeros) {
   ASSERT_TRUE(stream_memory.contains(reinterpret_cast<void*>(other)));
   EXPECT_EQ(*reinterpret_cast<const unsigned char*>(other), 0);
   EXPECT_FALSE(stream_memory.is_in_use(reinterpret_cast<void*>(other)));
-  stream_memory.give_back(reinterpret_cast<void*>(other));  // a mistake of the program: nothing happens
+  stream_memory.give_back(reinterpret_cast<void*>(other));  // a mistake of the program: has no effect
   stream_memory.give_back(stream);
 }
 

@@ -1,5 +1,5 @@
-// Signals that meet a thread inside the runtime: their handlers run when it has left, with what they were
-// sent with, and in order.
+// Signals that arrive while a thread is inside the runtime: their handlers run after it has left, with the
+// original signal information, and in order.
 #include "runtime/threads/deferred_handlers.h"
 
 #include <gtest/gtest.h>

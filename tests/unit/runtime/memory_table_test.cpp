@@ -1,4 +1,4 @@
-// The figures of docs/reference/memory.md, from the sizes of what they describe.
+// The figures of docs/reference/memory.md follow from the sizes of the objects that they describe.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string row(const std::string& what, std::size_t bytes, const std::string& w
 
 constexpr std::size_t MiB = std::size_t{1} << 20;
 
-// "at most 2 MiB", and at least half of it: a word more or less in the layout does not matter.
+// "at most 2 MiB", and at least half of it: one word more or less in the layout does not matter.
 std::string at_most(std::size_t mebibytes, std::size_t bytes) {
   EXPECT_LE(bytes, mebibytes * MiB);
   EXPECT_GT(bytes, mebibytes * MiB / 2);
@@ -97,7 +97,7 @@ TEST(MemoryTable, BytesPerRank) {
   });
 }
 
-// What doctor reckons with.
+// The figure that doctor assumes.
 TEST(MemoryTable, AReservationIsTheSumOfItsParts) {
   const config::Settings settings;
   auto plan = AddressPlan::make(settings, Mappers::on_one_host(4), {});

@@ -55,7 +55,7 @@ class Member {
   std::thread service_;
 };
 
-// Gives back what came, and says who asked.
+// Echoes the received bytes, and names the caller.
 struct Echo final : Procedure {
   Answer run(Rank caller, std::span<const std::byte> request, std::span<std::byte> reply) noexcept override {
     std::memcpy(reply.data(), request.data(), request.size());
@@ -63,7 +63,7 @@ struct Echo final : Procedure {
   }
 };
 
-// Answers when it has been called often enough: each call needs a thread of its own.
+// Answers after enough calls have arrived: each call needs a thread of its own.
 struct Meeting final : Procedure {
   explicit Meeting(std::uint32_t needed) : needed_(needed) {}
   Answer run(Rank, std::span<const std::byte>, std::span<std::byte>) noexcept override {

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "base/task.h"
+#include "coherence/migrating/ground/ground.h"
 #include "coherence/store/block_store.h"
 #include "coherence/store/visit_board.h"
 
@@ -105,30 +106,31 @@ class HeldBackBlocks {
 // Under the gates of the blocks, but for show_if() and empty().
 class DeferredUpdates {
  public:
-  DeferredUpdates(BlockStore& store, VisitBoard& visits, const AcquiresInOrder& acquires)
-      : store_(store), visits_(visits), acquires_(acquires) {}
+  DeferredUpdates(Ground& ground, const AcquiresInOrder& acquires)
+      : ground_(ground), store_(ground.store), visits_(ground.visits), acquires_(acquires) {}
 
   bool empty() const { return blocks_.empty(); }
   // `remote` is the newest version of the block, and comes from `giver`. Result: false when too much is held
   // back already.
-  bool hold(Block& b, const std::byte* remote, Rank giver);
+  bool hold(HeldBlock& b, const std::byte* remote, Rank giver);
   // What the private bytes are made of, as the program sees them. REQUIRES: the block is held back.
-  const std::byte* base_of(const Block& b) { return blocks_.of(b.id).base->data(); }
+  const std::byte* base_of(const HeldBlock& b) { return blocks_.of(b.id).base->data(); }
   // Shows all of it, data before flags. A thread may look meanwhile.
-  void show(Block& b);
+  void show(HeldBlock& b);
   // Shows the words that [offset, offset + bytes) lies in.
-  void show_words_of(const Block& b, std::size_t offset, std::size_t bytes);
+  void show_words_of(const HeldBlock& b, std::size_t offset, std::size_t bytes);
   // Of all blocks, those that are due.
   Task<> show_if(IsDueToShow is_due);
   // The changes of the program go into the public copy. Result: whether there are any.
-  bool publish_changes(const Block& b);
+  bool publish_changes(const HeldBlock& b);
 
  private:
-  bool begin(Block& b);
-  void show_part(const Block& b, std::size_t begin, std::size_t end);
-  void show_kind(const Block& b, bool are_flags);
-  void let_go(Block& b);
+  bool begin(HeldBlock& b);
+  void show_part(const HeldBlock& b, std::size_t begin, std::size_t end);
+  void show_kind(const HeldBlock& b, bool are_flags);
+  void let_go(HeldBlock& b);
 
+  Ground& ground_;
   BlockStore& store_;
   VisitBoard& visits_;
   const AcquiresInOrder& acquires_;

@@ -23,13 +23,13 @@ class Relays {
   // Brings the public copy of the version `wanted`, or of a newer one, to `target`; `writer` has made it.
   // `sent_to`: a reader that the home has named. Result: the giver; none: the copy is not to be had, and the
   // block's home has to be asked.
-  Task<std::optional<Giver>> fetch(Block& b, LogicalTime wanted, Rank writer, std::byte* target,
+  Task<std::optional<Giver>> fetch(HeldBlock& b, LogicalTime wanted, Rank writer, std::byte* target,
                                    std::optional<Rank> sent_to = std::nullopt);
   // The reader that this rank asks first; none: the writer.
   std::optional<Rank> parent(BlockId id) const;
   // Whether other ranks ask this one for the block, whose version `coming` is about to replace the one here:
   // they want a public copy of it.
-  bool has_readers(const Block& b, LogicalTime coming) const;
+  bool has_readers(const HeldBlock& b, LogicalTime coming) const;
 
   // What this rank reads from now on many others may read at the same time: it has left a barrier. Behind an
   // acquire of another kind it is alone, most likely. Any thread.
@@ -37,7 +37,7 @@ class Relays {
   bool is_in_crowd() const { return are_used() && in_crowd_.load(std::memory_order_relaxed); }
 
  private:
-  Task<fabric::Verdict> ask(Block& b, const CopyRequest& request, Rank rank, std::byte* target,
+  Task<fabric::Verdict> ask(HeldBlock& b, const CopyRequest& request, Rank rank, std::byte* target,
                             CopyResult* result);
   void remember(BlockId id, Rank rank, Rank writer);
   bool are_used() const { return ground_.home_side.places != 0; }

@@ -58,12 +58,15 @@ Verdict HomeSection::enter(Rank initial_home, std::uint32_t& home) noexcept {
   return changes_at_home::done;
 }
 
+LogicalTime HomeSection::public_ts() const noexcept {
+  return LogicalTime{shared(words_->public_ts).load()};
+}
 bool HomeSection::has_bytes() const noexcept {
-  const std::uint64_t write_ts = shared(words_->write_ts).load();
-  return write_ts != 0 && shared(words_->public_ts).load() == write_ts;
+  const LogicalTime write_ts = version().write_ts;
+  return write_ts != LogicalTime{} && public_ts() == write_ts;
 }
 bool HomeSection::is_live() const noexcept {
-  return shared(words_->write_ts).load() != 0 && shared(words_->public_ts).load() == 0;
+  return version().write_ts != LogicalTime{} && public_ts() == LogicalTime{};
 }
 bool HomeSection::keeps_order() const noexcept {
   return shared(own_word(side_.layout.order())).load() != 0;
@@ -84,7 +87,7 @@ Version HomeSection::version() const noexcept {
 }
 
 void HomeSection::name(Version version) noexcept {
-  const bool has_copy = shared(words_->public_ts).load() != 0;
+  const bool has_copy = public_ts() != LogicalTime{};
   shared(words_->write_ts).store(version.write_ts.value);
   side_.hooks.others_may_act();
   shared(words_->read_ts).store(version.read_ts.value);
@@ -95,7 +98,7 @@ void HomeSection::name(Version version) noexcept {
 void HomeSection::end_change(Version found, const LineMask& lines) noexcept {
   side_.hooks.others_may_act();
   ChangeRecord* const record = record_of(call_, side_, block_);
-  const LogicalTime next{shared(words_->public_ts).load()};
+  const LogicalTime next = public_ts();
   if (record != nullptr && next != LogicalTime{}) {
     const ChangeBoard board(*record, side_.hooks);
     if (board.is_worth_noting(block_))

@@ -35,6 +35,7 @@ class HomeSection {
   // Inside: whether the public copy has the bytes of the version; whether there is none, and the live bytes
   // are all; whether threads there must not see new bytes before an acquire; whether some are held back for
   // that; whether no thread there has the block open.
+  LogicalTime public_ts() const noexcept;  // none: no public copy
   bool has_bytes() const noexcept;
   bool is_live() const noexcept;
   bool keeps_order() const noexcept;

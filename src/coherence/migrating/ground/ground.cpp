@@ -38,4 +38,9 @@ Ground::Ground(const vm::Space& its_space, fabric::Fabric& its_fabric, vm::Vm& i
   fabric.offer(copy_procedure, {&give_copy, &home_side});
 }
 
+void Ground::check(const Block& b) const {
+  const char* const broken = rules::broken_at_gate({b.entry, b.words, is_home(b), times.expired()});
+  MUSUBI_CHECK(broken == nullptr, "block %lu breaks %s", static_cast<unsigned long>(b.id.value), broken);
+}
+
 }  // namespace musubi::coherence::migrating

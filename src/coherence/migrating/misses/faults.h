@@ -80,8 +80,8 @@ class Faults {
 
  private:
   Task<FaultOutcome> fault_once(BlockId block, Touch touch, bool in_order);
-  Task<bool> make_writable(Block& b);
-  Task<> look_while_held(Block& b, std::uintptr_t address);
+  Task<bool> make_writable(HeldBlock& b);
+  Task<> look_while_held(HeldBlock& b, std::uintptr_t address);
   Task<> end_of_holding();
 
   Ground& ground_;

@@ -16,7 +16,7 @@
 namespace musubi::coherence::migrating {
 
 // Whether `peer`, whose owner word it is, is the home of the block and nobody is in the critical section.
-inline bool is_home(const Block& b, Rank peer, std::uint64_t owner) {
+inline bool is_home(const HeldBlock& b, Rank peer, std::uint64_t owner) {
   return remote_lock::OwnerWord{owner}.resolved(peer, b.initial_home).tag() ==
          remote_lock::Ownership::unlocked;
 }
@@ -41,26 +41,26 @@ class Fetches {
         takeovers_(takeovers) {}
 
   // Makes the private bytes valid up to Times::acquired(), and watches over their lease.
-  Task<> fetch(Block& b);
+  Task<> fetch(HeldBlock& b);
   // The same for a block that is about to be written. If no rank has written it yet, this rank becomes its
   // home at once (fetches.cpp).
-  Task<> fetch_for_writing(Block& b);
+  Task<> fetch_for_writing(HeldBlock& b);
   // Whether this rank has seen nothing of the block so far. Its bytes here are zero, private and public ones.
-  bool looks_untouched(const Block& b) const;
+  bool looks_untouched(const HeldBlock& b) const;
 
   // Where a look for the newest version begins, if no notice gives it.
-  Rank first_place_to_look(const Block& b) const;
+  Rank first_place_to_look(const HeldBlock& b) const;
   // What a look at the home asks for.
-  LookRequest request_for(const Block& b, BytesFrom from, LinesWanted lines = {}) const;
+  LookRequest request_for(const HeldBlock& b, BytesFrom from, LinesWanted lines = {}) const;
 
  private:
   enum class Outcome { accepted, elsewhere, changed, not_at_readers };
-  Task<> fetch_once(Block& b);
-  Task<> fetch_into(Block& b, std::byte* target);
-  Task<bool> fetch_by_hint(Block& b, std::byte* target);
-  Task<Outcome> fetch_from(Block& b, std::byte* target, Rank* peer, bool relayed_in_vain);
-  BytesFrom bytes_from(const Block& b, bool relayed_in_vain) const;
-  Task<> fetch_under_lock(Block& b, std::byte* target);
+  Task<> fetch_once(HeldBlock& b);
+  Task<> fetch_into(HeldBlock& b, std::byte* target);
+  Task<bool> fetch_by_hint(HeldBlock& b, std::byte* target);
+  Task<Outcome> fetch_from(HeldBlock& b, std::byte* target, Rank* peer, bool relayed_in_vain);
+  BytesFrom bytes_from(const HeldBlock& b, bool relayed_in_vain) const;
+  Task<> fetch_under_lock(HeldBlock& b, std::byte* target);
 
   Ground& ground_;
   Versions& versions_;

@@ -11,15 +11,15 @@ class Downgrades {
   Downgrades(Ground& ground, Twins& twins) : ground_(ground), twins_(twins), to_downgrade_(ground.space) {}
 
   // A release has compared the block, and published what changed. `quiescent`: as Protocol::release().
-  void after_comparison(Block& b, bool changed, bool quiescent);
+  void after_comparison(HeldBlock& b, bool changed, bool quiescent);
   // The block is writable, and its bytes were released: the next write to it faults.
-  void protect(Block& b, bool quiescent);
+  void protect(HeldBlock& b, bool quiescent);
 
   // Carries out what protect() left to the end of a quiescent release.
   void downgrade_all();
 
  private:
-  bool stays_writable(const Block& b, bool changed);
+  bool stays_writable(const HeldBlock& b, bool changed);
 
   Ground& ground_;
   Twins& twins_;

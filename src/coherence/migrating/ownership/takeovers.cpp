@@ -40,7 +40,7 @@ void mark(const VisitLayout& layout, vm::BlockRun run, fabric::Step* to, std::ui
 // The words of the block, and its public copy if there is a place for it.
 class PiggybackedWords final : public remote_lock::Along {
  public:
-  PiggybackedWords(const Block& b, Lock& lock)
+  PiggybackedWords(const HeldBlock& b, Lock& lock)
       : steps_{fabric::get(words_region, word_offset(b.id, 0), &lock.words, sizeof lock.words),
                fabric::get(published_region, b.extent.offset, lock.place, b.extent.bytes)},
         count_(lock.place != nullptr ? 2 : 1) {}
@@ -53,7 +53,7 @@ class PiggybackedWords final : public remote_lock::Along {
 
 }  // namespace
 
-Task<Lock> Takeovers::lock(const Block& b, std::byte* place) {
+Task<Lock> Takeovers::lock(const HeldBlock& b, std::byte* place) {
   Lock lock{};
   lock.place = place;
   PiggybackedWords along(b, lock);
@@ -63,7 +63,7 @@ Task<Lock> Takeovers::lock(const Block& b, std::byte* place) {
   co_return lock;
 }
 
-Task<> Takeovers::learn_words(const Block& b, Lock& lock) {
+Task<> Takeovers::learn_words(const HeldBlock& b, Lock& lock) {
   if (lock.knows_words) co_return;
   const std::array<Step, 1> words{
       fabric::get(words_region, word_offset(b.id, 0), &lock.words, sizeof lock.words)};
@@ -71,7 +71,7 @@ Task<> Takeovers::learn_words(const Block& b, Lock& lock) {
   lock.knows_words = true;
 }
 
-Task<Version> Takeovers::bring_newest(Block& b, Lock& lock) {
+Task<Version> Takeovers::bring_newest(HeldBlock& b, Lock& lock) {
   Entry& e = b.entry;
   if (lock.previous == ground_.self()) {
     co_return ground_.version_at_home(b);
@@ -94,12 +94,12 @@ Task<Version> Takeovers::bring_newest(Block& b, Lock& lock) {
   co_return Version{LogicalTime{lock.words.write_ts}, LogicalTime{lock.words.read_ts}};
 }
 
-Task<> Takeovers::become_home(Block& b, const Lock& lock, std::byte* target) {
+Task<> Takeovers::become_home(HeldBlock& b, const Lock& lock, std::byte* target) {
   Entry& e = b.entry;
   MUSUBI_CHECK(lock.previous != ground_.self(), "block %lu: home without knowing it",
                static_cast<unsigned long>(b.id.value));
   const BlockWords words = co_await take_from_home(b, lock, target);
-  if (target == b.own) e.bytes_lost = true;
+  if (target == b.own) e.copy.bytes_lost = true;
   ground_.count(Counter::home_migrations);
   const Version version =
       rules::name_taken_version({LogicalTime{words.write_ts}, LogicalTime{words.read_ts}},
@@ -107,7 +107,7 @@ Task<> Takeovers::become_home(Block& b, const Lock& lock, std::byte* target) {
   arrivals_.accept(b, version, target, giver_of(lock.previous, words));
   if (!rules::is_dirty(e)) {
     twins_.publish_changes(b);
-    e.published_equals = true;
+    e.published.equals = true;
   }
   versions_.store(b, version);
   versions_.end_critical_section(b);
@@ -119,7 +119,7 @@ Task<> Takeovers::become_home(Block& b, const Lock& lock, std::byte* target) {
 // on. Bytes that its program wrote meanwhile differ from that twin, or are in it. A block that sleeps is
 // marked first: a release of that rank which does not find the mark has begun before the bytes are read. A
 // block at rest has no changes there and is not open: it needs no twin.
-Task<BlockWords> Takeovers::take_from_home(Block& b, const Lock& lock, std::byte* target) {
+Task<BlockWords> Takeovers::take_from_home(HeldBlock& b, const Lock& lock, std::byte* target) {
   const Rank home = lock.previous;
   BlockWords words = lock.words;
   const bool has_come = lock.knows_words && lock.place == target;

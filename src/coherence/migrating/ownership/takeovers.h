@@ -26,16 +26,16 @@ class Takeovers {
 
   // Waits for the lock. `place`: room for the public copy of the home before, if it comes along; null: it is
   // not asked for.
-  Task<Lock> lock(const Block& b, std::byte* place = nullptr);
+  Task<Lock> lock(const HeldBlock& b, std::byte* place = nullptr);
   // The words of the home before, unless they have come along.
-  Task<> learn_words(const Block& b, Lock& lock);
+  Task<> learn_words(const HeldBlock& b, Lock& lock);
   // Makes private bytes and twin those of the newest version plus this rank's changes. Result: that version.
-  Task<Version> bring_newest(Block& b, Lock& lock);
+  Task<Version> bring_newest(HeldBlock& b, Lock& lock);
   // This rank becomes the home of the version of the rank that had the lock before. `target`: room for its
   // bytes, or the private ones. Unlocks.
-  Task<> become_home(Block& b, const Lock& lock, std::byte* target);
+  Task<> become_home(HeldBlock& b, const Lock& lock, std::byte* target);
   // The bytes of the rank that had the lock before, and its words. Nothing else changes here.
-  Task<BlockWords> take_from_home(Block& b, const Lock& lock, std::byte* target);
+  Task<BlockWords> take_from_home(HeldBlock& b, const Lock& lock, std::byte* target);
 
  private:
   Ground& ground_;

@@ -15,9 +15,9 @@ class Unpublished {
 
   // The block is about to be opened for writing, its gate held. Result: whether it needs no twin, because
   // this rank is its home and nobody can hold its version.
-  Task<bool> leave_unpublished(Block& b);
+  Task<bool> leave_unpublished(HeldBlock& b);
   // A release of an unpublished block that is writable: under its gate and lock, at its home.
-  void release(Block& b, Version version, bool quiescent);
+  void release(HeldBlock& b, Version version, bool quiescent);
 
   // As releases begin, one at a time: a rank that takes something of a sleeping block from here on finds what
   // they release. Result: whether no block need wake.
@@ -26,7 +26,7 @@ class Unpublished {
   Task<> wake_visited();
 
  private:
-  void fall_asleep(Block& b);
+  void fall_asleep(HeldBlock& b);
   bool must_all_wake() { return ground_.keeps_order() && !ground_.sleepers.empty(); }
   enum class Sleepers : bool { keep_it, drop_it };
   Task<> wake(BlockId id, Sleepers sleepers);

@@ -24,8 +24,8 @@ class CopyReclaim {
  private:
   enum class Use : std::uint8_t { needed, needed_and_locked, none_elsewhere, none_at_home };
   Task<std::size_t> give_back_run(std::size_t end, std::size_t bytes_max);
-  Use look_at(const Block& b);
-  void forget(Block& b, bool at_home);
+  Use look_at(const HeldBlock& b);
+  void forget(HeldBlock& b, bool at_home);
 
   Ground& ground_;
   Versions& versions_;

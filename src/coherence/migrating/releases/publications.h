@@ -24,15 +24,15 @@ class Publications {
         home_atomics_(home_atomics) {}
 
   // Waits for the lock. Under the block's gate. `modification` may be null.
-  Task<> publish(Block& b, Modification* modification);
+  Task<> publish(HeldBlock& b, Modification* modification);
 
   // As Protocol::modify() and Protocol::adopt().
   Task<> modify(BlockId block, Modification& modification);
   void adopt(BlockId first, std::uint64_t count);
 
  private:
-  bool apply(const Block& b, Modification& modification);
-  void let_rest(Block& b, bool has_come);
+  bool apply(const HeldBlock& b, Modification& modification);
+  void let_rest(HeldBlock& b, bool has_come);
 
   Ground& ground_;
   Versions& versions_;

@@ -11,7 +11,7 @@ Task<> Releases::release(bool quiescent) {
   auto pass = co_await ground_.release_gate.enter();
   if (quiescent) {
     ground_.quiescence.begin_barrier();
-    ground_.visits.set_quiescent(true);
+    ground_.visits.announce_quiescence(true);
   }
   ground_.comparison_cost.begin_release();
   TaskGroup elsewhere(ground_.parameters.release_window);
@@ -37,13 +37,13 @@ Task<> Releases::release_stacks(bool quiescent, TaskGroup& elsewhere) {
     for (std::uint64_t k = 0; k < live.count; ++k) {
       const BlockId id{live.first.value + k};
       const vm::Extent extent = ground_.space.extent(id);
-      std::optional<Gate::Pass> pass;
+      std::optional<HeldBlock> held;
       if (!ground_.injected(InjectedBug::stack_without_gate)) {
-        auto entered = co_await ground_.gate(id).enter();
-        pass.emplace(std::move(entered));
+        HeldBlock entered = co_await ground_.enter(id);
+        held.emplace(std::move(entered));
       }
       const bool unchanged = stacks_.is_unchanged(i, extent.address, extent.address + extent.bytes);
-      pass.reset();
+      held.reset();
       if (!unchanged) co_await release_one(id, quiescent, elsewhere);
     }
   }
@@ -55,9 +55,8 @@ Task<> Releases::release_one(BlockId id, bool quiescent, TaskGroup& elsewhere) {
   ground_.count(Counter::release_looks);
   AtHome result = AtHome::done;
   {
-    auto pass = co_await ground_.gate(id).enter();
-    Block b = ground_.block(id);
-    b.entry.listed = false;
+    HeldBlock b = co_await ground_.enter(id);
+    b.entry.queues.releases = false;
     if (rules::is_dirty(b.entry)) {
       const bool at_home = co_await ground_.lock_if_home(b);
       result = at_home ? release_at_home(b, quiescent) : look_from_elsewhere(b, quiescent);
@@ -67,7 +66,7 @@ Task<> Releases::release_one(BlockId id, bool quiescent, TaskGroup& elsewhere) {
   if (result == AtHome::not_done) co_await elsewhere.admit(release_elsewhere(id, quiescent));
 }
 
-Releases::AtHome Releases::look_from_elsewhere(Block& b, bool quiescent) {
+Releases::AtHome Releases::look_from_elsewhere(HeldBlock& b, bool quiescent) {
   // Without a public copy there is no twin yet: the holder of the lock is about to make it.
   if (versions_.must_name_anew(b.entry)) return AtHome::not_done;
   ground_.count(Counter::comparisons);
@@ -77,15 +76,15 @@ Releases::AtHome Releases::look_from_elsewhere(Block& b, bool quiescent) {
 }
 
 // Under the lock; unlocks unless somebody waits.
-Releases::AtHome Releases::release_at_home(Block& b, bool quiescent) {
+Releases::AtHome Releases::release_at_home(HeldBlock& b, bool quiescent) {
   Entry& e = b.entry;
   const Version version = ground_.version_at_home(b);
-  MUSUBI_CHECK(!e.bytes_lost && version.write_ts == e.write_ts,
+  MUSUBI_CHECK(!e.copy.bytes_lost && version.write_ts == e.held.write_ts,
                "block %lu: the home has version %lu, not %lu", static_cast<unsigned long>(b.id.value),
-               static_cast<unsigned long>(e.write_ts.value),
+               static_cast<unsigned long>(e.held.write_ts.value),
                static_cast<unsigned long>(version.write_ts.value));
   ground_.others_may_act();
-  if (b.words.unpublished() && e.state == State::writable) {
+  if (b.words.unpublished() && e.copy.state == State::writable) {
     unpublished_.release(b, version, quiescent);
     return ground_.locks.unlock_unwatched(b.id.value) ? AtHome::done : AtHome::done_but_watched;
   }
@@ -103,7 +102,7 @@ Releases::AtHome Releases::release_at_home(Block& b, bool quiescent) {
     const bool now = after == AfterPublishing::gives_up_now;
     versions_.name(b, version, true, now ? PublicCopy::none : PublicCopy::holds_it);
     const bool soon = after == AfterPublishing::gives_up_if_silent &&
-                      e.silent_releases >= rules::silent_releases_to_give_up;
+                      e.habits.silent_releases >= rules::silent_releases_to_give_up;
     if (now || soon) versions_.give_up_public_copy(b);
     if (notes_lines) lines_.note(b, version, lines);
     versions_.end_critical_section(b);
@@ -113,13 +112,12 @@ Releases::AtHome Releases::release_at_home(Block& b, bool quiescent) {
 }
 
 Task<> Releases::release_elsewhere(BlockId id, bool quiescent) {
-  auto pass = co_await ground_.gate(id).enter();
-  Block b = ground_.block(id);
+  HeldBlock b = co_await ground_.enter(id);
   if (!rules::is_dirty(b.entry)) co_return;
   const bool merged = co_await home_merges_.release(b);
   if (!merged) {
     co_await publications_.publish(b, nullptr);
-    b.entry.releases_alone = 0;
+    b.entry.habits.releases_alone = 0;
   }
   downgrades_.after_comparison(b, true, quiescent);
 }

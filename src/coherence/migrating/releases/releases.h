@@ -42,8 +42,8 @@ class Releases {
 
  private:
   enum class AtHome { done, done_but_watched, not_done };
-  AtHome look_from_elsewhere(Block& b, bool quiescent);
-  AtHome release_at_home(Block& b, bool quiescent);
+  AtHome look_from_elsewhere(HeldBlock& b, bool quiescent);
+  AtHome release_at_home(HeldBlock& b, bool quiescent);
   Task<> release_elsewhere(BlockId id, bool quiescent);
 
   Ground& ground_;

@@ -43,8 +43,7 @@ Task<std::size_t> Evictions::throw_out(std::size_t bytes) {
 
 // A block that has left its queue. Result: the bytes that are free now.
 Task<std::size_t> Evictions::look_at(BlockId id, bool was_on_trial) {
-  auto pass = co_await ground_.gate(id).enter();
-  Block b = ground_.block(id);
+  HeldBlock b = co_await ground_.enter(id);
   Entry& e = b.entry;
   Residents& residents = ground_.residents;
   residents.leave(e, b.extent.bytes);
@@ -54,7 +53,7 @@ Task<std::size_t> Evictions::look_at(BlockId id, bool was_on_trial) {
   }
   if (ground_.store.has_private_parts(b)) co_return 0;
   rules::Fate fate = rules::fate_of(e, was_on_trial);
-  if (e.state == State::invalid_dirty && ground_.injected(InjectedBug::evicted_with_changes))
+  if (e.copy.state == State::invalid_dirty && ground_.injected(InjectedBug::evicted_with_changes))
     fate = rules::Fate::goes;
   switch (fate) {
     case rules::Fate::goes: {
@@ -64,7 +63,7 @@ Task<std::size_t> Evictions::look_at(BlockId id, bool was_on_trial) {
     }
     case rules::Fate::is_tried:
       ground_.vm.close({id, 1});
-      e.state = State::invalid_clean;
+      e.copy.state = State::invalid_clean;
       arrivals_.note_arrival(b);
       residents.add(id, e, b.extent.bytes, Residence::on_trial);
       co_return 0;
@@ -79,27 +78,27 @@ Task<std::size_t> Evictions::look_at(BlockId id, bool was_on_trial) {
   co_return 0;
 }
 
-Task<bool> Evictions::evict_if_unused(Block& b) {
+Task<bool> Evictions::evict_if_unused(HeldBlock& b) {
   if (rules::fate_of(b.entry, true) != rules::Fate::goes || ground_.is_home(b)) co_return false;
   co_return co_await evict(b);
 }
 
 // Result: whether its bytes are gone.
-Task<bool> Evictions::evict(Block& b) {
+Task<bool> Evictions::evict(HeldBlock& b) {
   const bool is_needed = co_await may_be_taken_here(b);
   if (is_needed && !ground_.injected(InjectedBug::evicted_before_taken)) co_return false;
   Entry& e = b.entry;
-  e.state = State::invalid_clean;
+  e.copy.state = State::invalid_clean;
   e.came_in = 0;
-  e.was_invalidated = false;  // a thread that comes back to it does not wait for a change
-  e.published_equals = false;
-  e.gave_up_copy = false;  // what this rank wrote is released
+  e.habits.was_invalidated = false;  // a thread that comes back to it does not wait for a change
+  e.published.equals = false;
+  e.published.given_up = false;  // what this rank wrote is released
   forget_public_copy(b);
   // Of version 0 all bytes are zeros, here and at its home.
-  if (e.write_ts != LogicalTime{} && !ground_.injected(InjectedBug::evicted_bytes_not_missed))
-    e.bytes_lost = true;
+  if (e.held.write_ts != LogicalTime{} && !ground_.injected(InjectedBug::evicted_bytes_not_missed))
+    e.copy.bytes_lost = true;
   (void)ground_.store.memory().pages->throw_out(b.extent.offset, b.extent.bytes);
-  e.was_evicted = true;
+  e.habits.was_evicted = true;
   ground_.count(Counter::evictions);
   ground_.count(Counter::evicted_bytes, b.extent.bytes);
   co_return true;
@@ -107,7 +106,7 @@ Task<bool> Evictions::evict(Block& b) {
 
 // Whether the rank that came next in the queue may still be reading here. It has done so when a rank behind
 // it is home and free. A rank whose word is a link may still wait for the block, or have it.
-Task<bool> Evictions::may_be_taken_here(const Block& b) {
+Task<bool> Evictions::may_be_taken_here(const HeldBlock& b) {
   const LogicalTime named_here{ground_.shared(b.words.write_ts).load()};
   if (rules::is_taken_for_sure(b.entry, named_here)) co_return false;
   OwnerWord found = ground_.own_word(b);
@@ -122,8 +121,8 @@ Task<bool> Evictions::may_be_taken_here(const Block& b) {
   co_return found != OwnerWord::unlocked();
 }
 
-void Evictions::forget_public_copy(Block& b) {
-  if (ground_.shared(b.words.public_ts).load() == 0 && !b.entry.has_copy) return;
+void Evictions::forget_public_copy(HeldBlock& b) {
+  if (!ground_.has_public_copy(b) && !b.entry.queues.copies) return;
   if (!ground_.injected(InjectedBug::evicted_copy_not_told)) {
     ground_.shared(b.words.public_ts).store(0);
     ground_.others_may_act();
@@ -131,7 +130,7 @@ void Evictions::forget_public_copy(Block& b) {
     ground_.others_may_act();
   }
   if (!ground_.store.memory().pages->give_back(b.extent.offset, b.extent.bytes)) return;
-  b.entry.copy_given_back = true;
+  b.entry.published.memory_gone = true;
   ground_.count(Counter::given_back_bytes, b.extent.bytes);
 }
 

@@ -1,4 +1,5 @@
-// Calls that set attributes of the process (image/attributes.h), and the process ids that the program sees.
+// Calls that set attributes of the process (image/objects/attributes.h), and the process ids that the program
+// sees.
 #include <limits.h>
 #include <locale.h>
 #include <stdlib.h>

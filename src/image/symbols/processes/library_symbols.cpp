@@ -1,4 +1,4 @@
-// dlopen and its relatives: all ranks get a library that one rank opens (image/library_loading.h).
+// dlopen and its relatives: all ranks get a library that one rank opens (image/start/library_loading.h).
 #include <dlfcn.h>
 
 #include "image/libraries/library_handle.h"

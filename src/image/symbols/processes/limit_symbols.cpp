@@ -1,4 +1,4 @@
-// Resource limits (image/attributes.h): those of the process apply to all ranks.
+// Resource limits (image/objects/attributes.h): those of the process apply to all ranks.
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Timers of the program (image/timers.h).
+// Timers of the program (image/objects/timers.h).
 #include <signal.h>
 #include <sys/time.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-// Waiting for children of any rank (image/children.h).
+// Waits for children of any rank (image/children/children.h).
 #include <sys/resource.h>
 #include <sys/wait.h>
 

@@ -1,4 +1,5 @@
-// fflush and fclose: after them the program may read the text of a memory stream (image/memory_streams.h).
+// fflush and fclose: after them the program may read the text of a memory stream
+// (image/objects/memory_streams.h).
 #include <stdio.h>
 #include <unistd.h>
 #include <wchar.h>

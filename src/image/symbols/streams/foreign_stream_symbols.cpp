@@ -1,4 +1,4 @@
-// Calls that query or change the state of a stream of any rank (image/streams.h).
+// Calls that query or change the state of a stream of any rank (image/objects/streams.h).
 #include <stdio.h>
 #include <unistd.h>
 #include <wchar.h>

@@ -1,4 +1,4 @@
-// Locales as objects of the program (image/locales.h). libstdc++ makes its named locales by the same
+// Locales as objects of the program (image/objects/locales.h). libstdc++ makes its named locales by the same
 // functions.
 #include <locale.h>
 

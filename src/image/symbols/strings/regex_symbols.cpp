@@ -1,4 +1,4 @@
-// regcomp(3) and its relatives (image/regular_expressions.h).
+// regcomp(3) and its relatives (image/objects/regular_expressions.h).
 #include <regex.h>
 
 #include "image/objects/regular_expressions.h"

@@ -1,4 +1,4 @@
-// Affinity masks of threads as the program sees them (symbols/affinity_symbols.cpp).
+// Affinity masks of threads as the program sees them (symbols/threads/affinity_symbols.cpp).
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// Keys of thread-specific data (image/thread_keys.h). Private libraries keep keys of their own.
+// Keys of thread-specific data (image/threads/thread_keys.h). Private libraries keep keys of their own.
 #include <pthread.h>
 #include <threads.h>
 

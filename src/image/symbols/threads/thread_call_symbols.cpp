@@ -1,4 +1,4 @@
-// Calls that name a thread; the rank of the thread runs them (image/thread_calls.h).
+// Calls that name a thread; the rank of the thread runs them (image/threads/thread_calls.h).
 #include <pthread.h>
 #include <threads.h>
 
