@@ -80,7 +80,7 @@ void Cluster::add_nodes() {
   }
 }
 
-// A block each: what counts is their number, and that they do not lie in the order in which they come.
+// Each has one block. Their number matters, and that addresses do not follow the order of addition.
 BlockId Cluster::add_late_segments() {
   late_begin_ = space_.segments().size();
   const BlockId first{space_.blocks()};

@@ -18,8 +18,8 @@ constexpr std::size_t entry_list_bytes = std::size_t{1} << 20;
 }  // namespace
 
 // Notices of the signature: `migrating` has as many as it is told. `notices` has room for a notice of every
-// block, since nothing sums up what it would drop. The others hand on no notices. The policies for comparison
-// are made for one thread per rank, where nothing gets in between two steps.
+// block, since it has no summary of dropped notices. `directory` and `timestamps` hand on no notices. The
+// policies for comparison are made for one thread per rank, which no other task interrupts between two steps.
 NodeOptions Node::completed(NodeOptions options) {
   std::size_t& notices_max = options.protocol.signature_notices_max;
   if (is_for_comparison(options.policy)) options.interruption = options.lock_uses = 0;

@@ -1,5 +1,5 @@
-// One simulated rank: memory, software MMU, protocol and synchronisation over the simulated fabric; and what
-// a program may do there, as tasks.
+// One simulated rank: memory, software MMU, protocol and synchronisation over the simulated fabric, and
+// the operations of a program as tasks.
 #pragma once
 
 #include <cstddef>
@@ -38,11 +38,11 @@ struct NodeOptions {
   coherence::Parameters protocol;  // its hooks are the node's affair
   InjectedBug bug = InjectedBug::none;
   std::uint32_t threads = 1;    // that meet at barriers
-  std::uint32_t outsiders = 0;  // the others
+  std::uint32_t outsiders = 0;  // threads that come to no barrier
   std::uint32_t locks = 1;
   unsigned preemption = 0;            // percent of accesses that may happen inside a change of protection
   unsigned wrong_habits = 0;          // percent of the uses of a block that find random habits
-  unsigned interruption = 0;          // percent of the places inside the protocol where others get in between
+  unsigned interruption = 0;          // percent of the places inside the protocol where other tasks run
   bool coarse_faults = false;         // a write fault of an invalid block says "read" first
   bool plain_flags = false;           // the program hands data over by plain flags
   bool background = false;            // a thread polls in the background
@@ -237,7 +237,7 @@ class Node {
   PreemptedVm vm_;
   ZeroArray<std::byte> private_;
   ZeroArray<std::byte> published_;
-  ZeroArray<coherence::BlockWords> words_;  // and behind them what visitors mark
+  ZeroArray<coherence::BlockWords> words_;  // followed by the marks of visitors
   ZeroArray<coherence::Entry> entries_;
   ZeroArray<std::uint64_t> sharers_;  // of the policy directory
   const coherence::entry::Sizes entry_sizes_;

@@ -10,15 +10,15 @@
 namespace musubi::sim {
 namespace {
 
-// What word `word` of the space holds since round `round`: no other word, and this one at no other round.
-// From round to round every byte of it changes, so that what was written is found in one piece.
+// The value of word `word` of the space since round `round`; no other word has it, nor this one in another
+// round. Every byte changes from round to round, so that a torn write is found.
 constexpr std::uint64_t value_at(std::uint64_t word, std::uint32_t round) {
   return (round + 1) * 0x0101010101010101u + word;
 }
 
-// Edges lead from each node to four others that never change, and four to each node. Along an edge goes the
-// sum of two cells, one of each end. It is added at both ends: to cells of a boundary block, of which each
-// writer has its own. Then the owner of the block takes the sums and begins anew.
+// Constant edges lead from each node to four other nodes, and from four nodes to each. An edge carries the
+// sum of two cells, one at each end, which is added at both ends: to cells of a boundary block, one for each
+// writer. Then the owner of the block takes the sums and begins again.
 class GatherScatter final : public Workload {
  public:
   explicit GatherScatter(std::uint32_t nodes) : Workload(nodes) {
@@ -76,7 +76,7 @@ class GatherScatter final : public Workload {
     const std::uint64_t block = mix(rank * edges + edge) + number % 2;
     return word_of(targets_[edge][rank], block % cell_blocks, drawn % cells_per_block);
   }
-  // Where it is added: writer 0 is the owner of the block, the others are the edges that lead there.
+  // The cell of a sum: writer 0 is the owner of the block, the rest are the edges that lead there.
   static std::uint64_t sum_cell(std::uint32_t owner, std::uint32_t edge, std::uint32_t writer,
                                 std::uint32_t number) {
     return word_of(owner, cell_blocks + edge % boundary_blocks,
@@ -84,7 +84,7 @@ class GatherScatter final : public Workload {
   }
   static std::uint32_t writer_of(std::uint32_t edge) { return 1 + edge / boundary_blocks; }
 
-  // The first word of what goes along an edge; the others rise by two.
+  // The first word that an edge carries; the following ones rise by two.
   std::uint64_t flow(std::uint32_t rank, std::uint32_t edge, std::uint32_t number,
                      std::uint32_t round) const {
     return value_at(near_cell(rank, edge, number), round) + value_at(far_cell(rank, edge, number), round);
@@ -162,8 +162,8 @@ struct Computation {
 };
 
 // Tasks take some time: else a node that has the lock at hand would take one after the other in no time at
-// all. The results of a round lie in the order of the tasks, those of the next one in the other of two
-// arrays. In the next round each node reads the results of some tasks, which others have computed.
+// all. The results of a round lie in the order of the tasks, those of the next one in the second
+// array. In the next round each node reads the results of some tasks of other nodes.
 class TaskQueue final : public Workload {
  public:
   explicit TaskQueue(std::uint32_t nodes)
@@ -220,10 +220,10 @@ class TaskQueue final : public Workload {
 
   const std::uint64_t tasks_;  // of a round
   const std::uint64_t array_words_;
-  std::uint64_t taken_ = 0;  // what the counter must hold
+  std::uint64_t taken_ = 0;  // the expected counter
 };
 
-// Vectors are written by turns, each from the one before, as in an iterative solver. The piece of a node is
+// Vectors are written in turn, each from the previous one, as in an iterative solver. The piece of a node is
 // smaller than a block, and goes on where that of the node before ends.
 class SmallRegions final : public Workload {
  public:
@@ -255,7 +255,7 @@ class SmallRegions final : public Workload {
   std::uint64_t word_of(std::uint32_t rank, std::uint32_t round) const {
     return round % vectors * vector_words_ + rank * piece_words;
   }
-  // The own piece, the end of the piece before and the begin of the one behind.
+  // The own piece, the end of the previous piece and the beginning of the next one.
   Task<> expect_last(Cluster& cluster, Node& node, std::uint32_t rank, std::uint32_t round) {
     const std::uint64_t piece = word_of(rank, round);
     co_await expect_words(cluster, node, piece, piece_words, value_at(piece, round));
