@@ -1,6 +1,7 @@
 // Locks that stay with the rank that used them last, unreleased, until another rank wants them.
 #include <utility>
 
+#include "base/check.h"
 #include "sync/lock_table_parts.h"
 
 namespace musubi::sync {
@@ -9,6 +10,7 @@ using coherence::Scope;
 
 void LockTable::let_stay(std::uint32_t uses, ReleaseRequests& requests) noexcept {
   Parts& p = *parts_;
+  MUSUBI_CHECK(p.requests == nullptr);
   p.requests = &requests;
   p.uses_before_stay = uses;
 }
@@ -67,6 +69,7 @@ LockTable::Kept LockTable::kept() noexcept {
 // REQUIRES: the hold.
 LockTable::Settled LockTable::settle(LocalLock& local) noexcept {
   Parts& p = *parts_;
+  MUSUBI_CHECK(local.listed);
   const bool late = p.hooks.injected(InjectedBug::kept_lock_given_late);
   if (local.kept.load()) {
     if (local.keeps.load() != local.keeps_when_told && !late) return Settled::not_yet;

@@ -26,7 +26,7 @@
 #include "os/signal_calls.h"
 #include "os/system_call.h"
 #include "os/thread_pointer.h"
-#include "runtime/api/thread_stack.h"
+#include "runtime/api/threads.h"
 
 namespace musubi::image {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/threads/held_handlers.h"
+#include "runtime/threads/deferred_handlers.h"
 
 #include <sys/syscall.h>
 #include <time.h>
@@ -33,20 +33,20 @@ bool take_pending(int signal, siginfo_t& taken) noexcept {
 
 }  // namespace
 
-constinit thread_local int HandlersPostponed::depth_ = 0;
-constinit thread_local HandlersPostponed::Postponed HandlersPostponed::postponed_{};
+constinit thread_local int DeferredHandlers::depth_ = 0;
+constinit thread_local DeferredHandlers::Deferred DeferredHandlers::deferred_{};
 
-bool HandlersPostponed::postpone(int signal, const siginfo_t& information, ucontext_t& context) noexcept {
+bool DeferredHandlers::defer(int signal, const siginfo_t& information, ucontext_t& context) noexcept {
   if (depth_ == 0) return false;
-  Postponed& postponed = postponed_;
+  Deferred& deferred = deferred_;
   const os::SignalBits wait =
       (with_handler() | os::signal_bit(signal)) & ~os::signal_bits(context.uc_sigmask);
-  postponed.blocked |= wait;
+  deferred.blocked |= wait;
   // The kernel's mask in a context has 8 bytes.
   const os::SignalBits masked = os::signal_bits(context.uc_sigmask) | wait;
   std::memcpy(&context.uc_sigmask, &masked, sizeof masked);
-  if (postponed.count < postponed.signals.size()) {
-    postponed.signals[postponed.count++] = information;
+  if (deferred.count < deferred.signals.size()) {
+    deferred.signals[deferred.count++] = information;
   } else {
     send_again(information);
   }
@@ -54,10 +54,10 @@ bool HandlersPostponed::postpone(int signal, const siginfo_t& information, ucont
 }
 
 // Queued signals that arrived later keep their order after it.
-void HandlersPostponed::send_postponed() noexcept {
-  Postponed& postponed = postponed_;
-  for (std::size_t i = 0; i < postponed.count; ++i) {
-    const siginfo_t& first = postponed.signals[i];
+void DeferredHandlers::send_deferred() noexcept {
+  Deferred& deferred = deferred_;
+  for (std::size_t i = 0; i < deferred.count; ++i) {
+    const siginfo_t& first = deferred.signals[i];
     std::array<siginfo_t, 8> later;
     std::size_t count = 0;
     while (first.si_signo >= SIGRTMIN && count < later.size() && take_pending(first.si_signo, later[count]))
@@ -65,16 +65,16 @@ void HandlersPostponed::send_postponed() noexcept {
     send_again(first);
     for (std::size_t j = 0; j < count; ++j) send_again(later[j]);
   }
-  postponed.count = 0;
-  const os::SignalBits blocked = postponed.blocked;
-  postponed.blocked = 0;
+  deferred.count = 0;
+  const os::SignalBits blocked = deferred.blocked;
+  deferred.blocked = 0;
   os::set_signal_mask(SIG_UNBLOCK, blocked);
 }
 
-constinit thread_local bool HandlersHeldBack::is_main_ = false;
-constinit std::atomic<os::SignalBits> HandlersHeldBack::of_main_{0};
+constinit thread_local bool BlockedHandlers::is_main_ = false;
+constinit std::atomic<os::SignalBits> BlockedHandlers::of_main_{0};
 
-HandlersHeldBack::HandlersHeldBack() noexcept {
+BlockedHandlers::BlockedHandlers() noexcept {
   const os::SignalBits handled = with_handler();
   if (handled == 0) return;
   any_ = true;
@@ -83,7 +83,7 @@ HandlersHeldBack::HandlersHeldBack() noexcept {
   if (is_main_ && held != 0) of_main_.store(held, std::memory_order_relaxed);
 }
 
-HandlersHeldBack::~HandlersHeldBack() {
+BlockedHandlers::~BlockedHandlers() {
   if (!any_) return;
   if (is_main_ && (with_handler() & ~mask_before_) != 0) of_main_.store(0, std::memory_order_relaxed);
   os::set_signal_mask(SIG_SETMASK, mask_before_);

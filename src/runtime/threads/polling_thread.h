@@ -16,14 +16,14 @@ namespace musubi::runtime {
 
 class ThreadExecutor;
 
-class Keeper {
+class PollingThread {
  public:
   // `bell`: other ranks ring it, and this thread sleeps on it. `interval_ns`: time without synchronisation
   // until the first poll. `board`: the waits of the rank's threads, or null.
-  Keeper(fabric::Fabric& fabric, sync::FlagOrder& flags, coherence::Protocol& protocol, sync::Stand& stand,
-         trace::Counters& counters, RequestBell& bell, std::uint64_t interval_ns,
-         const trace::WaitBoard* board);
-  ~Keeper();
+  PollingThread(fabric::Fabric& fabric, sync::FlagOrder& flags, coherence::Protocol& protocol,
+                sync::RankActivity& activity, trace::Counters& counters, RequestBell& bell,
+                std::uint64_t interval_ns, const trace::WaitBoard* board);
+  ~PollingThread();
 
   // Starts the thread, which blocks signals if the caller does.
   void start();
@@ -40,14 +40,14 @@ class Keeper {
   void work();
   bool answer();
   bool sleep_until(std::uint64_t deadline_ns);
-  std::uint64_t turn_if_due(std::uint64_t interval_ns);
+  std::uint64_t poll_if_due(std::uint64_t interval_ns);
   enum class Due : std::uint8_t { no, rarely, yes };
   Due is_due();
   std::uint32_t running_threads() const;
 
   fabric::Fabric& fabric_;
   sync::FlagOrder& flags_;
-  sync::Stand& stand_;
+  sync::RankActivity& activity_;
   trace::Counters& counters_;
   sync::Background background_;
   RequestBell& bell_;

@@ -1,6 +1,6 @@
 // Signals that arrive while a thread is inside the runtime: their handlers run after it has left, with the
 // original signal information, and in order.
-#include "runtime/threads/held_handlers.h"
+#include "runtime/threads/deferred_handlers.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@ constexpr int signal_of_test = 40;
 std::vector<int>* handled = nullptr;
 
 void enter(int signal, siginfo_t* information, void* context) {
-  if (HandlersPostponed::postpone(signal, *information, *static_cast<ucontext_t*>(context))) return;
+  if (DeferredHandlers::defer(signal, *information, *static_cast<ucontext_t*>(context))) return;
   EXPECT_EQ(information->si_code, SI_QUEUE);
   handled->push_back(information->si_value.sival_int);
 }
@@ -48,9 +48,9 @@ TEST_F(HeldHandlersTest, runs_at_once_outside) {
 
 TEST_F(HeldHandlersTest, waits_for_the_last_step_out) {
   {
-    const HandlersPostponed outer;
+    const DeferredHandlers outer;
     {
-      const HandlersPostponed inner;
+      const DeferredHandlers inner;
       send(7);
     }
     EXPECT_TRUE(values.empty());
@@ -61,7 +61,7 @@ TEST_F(HeldHandlersTest, waits_for_the_last_step_out) {
 TEST_F(HeldHandlersTest, keeps_the_order) {
   std::vector<int> sent;
   {
-    const HandlersPostponed inside;
+    const DeferredHandlers inside;
     for (int value = 0; value < 5; ++value) {
       send(value);
       sent.push_back(value);
@@ -74,7 +74,7 @@ TEST_F(HeldHandlersTest, keeps_the_order) {
 TEST_F(HeldHandlersTest, gives_the_mask_back) {
   const os::SignalBits mask = os::set_signal_mask(SIG_BLOCK, 0);
   {
-    const HandlersPostponed inside;
+    const DeferredHandlers inside;
     send(3);
     EXPECT_EQ(os::set_signal_mask(SIG_BLOCK, 0), mask | os::signal_bit(signal_of_test));
   }
@@ -84,7 +84,7 @@ TEST_F(HeldHandlersTest, gives_the_mask_back) {
 TEST_F(HeldHandlersTest, waits_for_an_outer_mask) {
   os::set_signal_mask(SIG_BLOCK, os::signal_bit(signal_of_test));
   {
-    const HandlersPostponed inside;
+    const DeferredHandlers inside;
     send(4);
   }
   EXPECT_TRUE(values.empty());

@@ -1,5 +1,5 @@
 // Remote calls among three ranks of one process: each has a service thread, as in a job.
-#include "runtime/job/call_service.h"
+#include "runtime/job/remote_call_service.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ class Member {
     fabric::WaitingPolicy policy;
     auto opened = rank_.open(self, ranks, 4096, exchange, policy);
     MUSUBI_CHECK(static_cast<bool>(opened));
-    calls_ = std::make_unique<CallService>(*rank_.fabric, rank_.counters, [] {});
+    calls_ = std::make_unique<RemoteCallService>(*rank_.fabric, rank_.counters, [] {});
   }
   void start() {
     service_ = std::thread([this] {
@@ -39,10 +39,10 @@ class Member {
     service_.join();
     calls_.reset();
   }
-  CallService& calls() { return *calls_; }
+  RemoteCallService& calls() { return *calls_; }
   Answer call(Rank callee, ProcedureId id, std::span<const std::byte> request, std::span<std::byte> reply) {
     ThreadExecutor executor(*rank_.fabric, rank_.counters);
-    CallService::Question question(reply);
+    RemoteCallService::Question question(reply);
     executor.run(calls_->ask(callee, id, request, question));
     return question.answer;
   }
@@ -50,7 +50,7 @@ class Member {
  private:
   const Rank self_;
   fabric::conformance::ShmRank rank_;
-  std::unique_ptr<CallService> calls_;
+  std::unique_ptr<RemoteCallService> calls_;
   std::atomic<bool> stopping_{false};
   std::thread service_;
 };

@@ -9,9 +9,11 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/check.h"
+
 namespace musubi::sync {
 
-class Stand {
+class RankActivity {
  public:
   // An operation that changes open pages if no other thread runs program code. It never waits for program
   // code: a thread that starts during it waits for its end, and so does the background.
@@ -19,9 +21,9 @@ class Stand {
    public:
     // `others` is called once: whether there are other threads.
     template <class Others>
-    Operation(Stand& stand, Others&& others) : under_way_(stand.under_way_) {
+    Operation(RankActivity& activity, Others&& others) : under_way_(activity.under_way_) {
       under_way_.store(true);
-      siblings_ = others() || stand.background_.load();
+      siblings_ = others() || activity.background_.load();
       if (siblings_) under_way_.store(false);
     }
     ~Operation() {
@@ -40,6 +42,7 @@ class Stand {
 
   // Around each barrier of the rank. The rank then waits until the background has ended.
   void enter_barrier(bool quiescent) {
+    MUSUBI_CHECK(barrier() == Barrier::none);
     barrier_.store(quiescent ? Barrier::quiescent : Barrier::beside_others);
   }
   bool background_works() const { return background_.load(); }
@@ -47,6 +50,7 @@ class Stand {
   void note_release_at_barrier() { released_.store(true); }
   bool has_released_at_barrier() const { return released_.load(); }
   void leave_barrier() {
+    MUSUBI_CHECK(barrier() != Barrier::none);
     released_.store(false);
     barrier_.store(Barrier::none);
   }
@@ -56,8 +60,8 @@ class Stand {
 
   // For the background: begins. It may work if the rank is not at a barrier of the wrong kind and operates()
   // is false; otherwise it ends.
-  void begin_background() { background_.store(true); }
-  void end_background() { background_.store(false); }
+  void begin_background() { MUSUBI_CHECK(!background_.exchange(true)); }
+  void end_background() { MUSUBI_CHECK(background_.exchange(false)); }
 
  private:
   std::atomic<bool> under_way_{false};

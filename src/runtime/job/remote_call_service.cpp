@@ -1,4 +1,4 @@
-#include "runtime/job/call_service.h"
+#include "runtime/job/remote_call_service.h"
 
 #include <signal.h>
 
@@ -14,27 +14,27 @@
 
 namespace musubi::runtime {
 
-CallService::CallService(fabric::Fabric& fabric, trace::Counters& counters,
-                         std::function<void()> begin_thread)
+RemoteCallService::RemoteCallService(fabric::Fabric& fabric, trace::Counters& counters,
+                                     std::function<void()> begin_thread)
     : fabric_(fabric), counters_(counters), begin_thread_(std::move(begin_thread)) {
   fabric.listen(fabric::MessageKind::call, this);
 }
 
-CallService::~CallService() {
+RemoteCallService::~RemoteCallService() {
   stopping_.store(true);
   arrivals_.fetch_add(1);
   os::futex_wake(arrivals_);
   for (std::thread& thread : threads_) thread.join();
 }
 
-void CallService::serve(ProcedureId id, Procedure& procedure) noexcept {
+void RemoteCallService::serve(ProcedureId id, Procedure& procedure) noexcept {
   MUSUBI_CHECK(id.value < procedure_count_max);
   Procedure* const before = procedures_[id.value].exchange(&procedure);
   MUSUBI_CHECK(before == nullptr, "procedure %u is served twice", unsigned{id.value});
 }
 
-Task<> CallService::send(Rank callee, ProcedureId id, std::span<const std::byte> request,
-                         Question& question) {
+Task<> RemoteCallService::send(Rank callee, ProcedureId id, std::span<const std::byte> request,
+                               Question& question) {
   MUSUBI_CHECK(request.size() <= call_bytes_max, "a request of %zu bytes", request.size());
   Packet packet;
   packet.header = {questions_.enter(question, callee), 0, static_cast<std::uint32_t>(request.size()), id,
@@ -45,24 +45,25 @@ Task<> CallService::send(Rank callee, ProcedureId id, std::span<const std::byte>
                            packet.bytes());
 }
 
-Task<> CallService::await(Question& question) {
+Task<> RemoteCallService::await(Question& question) {
   co_await question.answered;
 }
 
-Task<> CallService::ask(Rank callee, ProcedureId id, std::span<const std::byte> request, Question& question) {
+Task<> RemoteCallService::ask(Rank callee, ProcedureId id, std::span<const std::byte> request,
+                              Question& question) {
   co_await send(callee, id, request, question);
   co_await question.answered;
 }
 
-Answer CallService::run_here(ProcedureId id, std::span<const std::byte> request,
-                             std::span<std::byte> reply) noexcept {
+Answer RemoteCallService::run_here(ProcedureId id, std::span<const std::byte> request,
+                                   std::span<std::byte> reply) noexcept {
   Procedure* const procedure = procedures_[id.value].load();
   MUSUBI_CHECK(procedure != nullptr, "nobody serves procedure %u", unsigned{id.value});
   return procedure->run(fabric_.self(), request, reply);
 }
 
 // Runs on any thread that polls, perhaps inside a fault: it must not wait or call malloc.
-const char* CallService::on_message(Rank from, std::span<const std::byte> body) noexcept {
+const char* RemoteCallService::on_message(Rank from, std::span<const std::byte> body) noexcept {
   constexpr const char* damaged = "its remote call is damaged";
   Header header;
   if (body.size() < sizeof header) return damaged;
@@ -89,7 +90,7 @@ const char* CallService::on_message(Rank from, std::span<const std::byte> body) 
   return nullptr;
 }
 
-const char* CallService::take_reply(Rank from, const Header& header, const std::byte* bytes) noexcept {
+const char* RemoteCallService::take_reply(Rank from, const Header& header, const std::byte* bytes) noexcept {
   Question* const question = questions_.take(header.ticket, from);
   if (question == nullptr) return "it answers a call that it was not asked";
   const std::size_t stored = std::min<std::size_t>(header.bytes, question->reply.size());
@@ -99,7 +100,7 @@ const char* CallService::take_reply(Rank from, const Header& header, const std::
   return nullptr;
 }
 
-void CallService::keep_up() {
+void RemoteCallService::keep_up() {
   lock_.lock();
   const std::uint32_t missing = waiting_calls_ > free_threads_ ? waiting_calls_ - free_threads_ : 0;
   free_threads_ += missing;
@@ -109,7 +110,7 @@ void CallService::keep_up() {
 }
 
 // Null at the end of the job.
-CallService::Call* CallService::take() noexcept {
+RemoteCallService::Call* RemoteCallService::take() noexcept {
   while (!stopping_.load()) {
     const std::uint32_t arrived = arrivals_.load();
     lock_.lock();
@@ -127,7 +128,7 @@ CallService::Call* CallService::take() noexcept {
   return nullptr;
 }
 
-void CallService::work() {
+void RemoteCallService::work() {
   begin_thread_();
   ThreadExecutor executor(fabric_, counters_);
   while (Call* const call = take()) {
@@ -139,7 +140,7 @@ void CallService::work() {
   }
 }
 
-void CallService::answer(const Call& call, ThreadExecutor& executor) {
+void RemoteCallService::answer(const Call& call, ThreadExecutor& executor) {
   const Header& asked = call.packet.header;
   Procedure* const procedure = procedures_[asked.id.value].load();
   Packet packet;

@@ -19,12 +19,12 @@
 
 namespace musubi::runtime {
 
-class CallService final : public fabric::Listener {
+class RemoteCallService final : public fabric::Listener {
  public:
   // A thread of this service first calls `begin_thread`.
-  CallService(fabric::Fabric& fabric, trace::Counters& counters, std::function<void()> begin_thread);
+  RemoteCallService(fabric::Fabric& fabric, trace::Counters& counters, std::function<void()> begin_thread);
   // Waits for running procedures. REQUIRES: no thread polls the fabric any more.
-  ~CallService();
+  ~RemoteCallService();
 
   void serve(ProcedureId id, Procedure& procedure) noexcept;
   // A request in progress, in the memory of the thread that waits for the reply.

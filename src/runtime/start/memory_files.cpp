@@ -1,4 +1,4 @@
-#include "runtime/start/rank_memory.h"
+#include "runtime/start/memory_files.h"
 
 #include "coherence/core/visit_layout.h"
 #include "coherence/regions.h"

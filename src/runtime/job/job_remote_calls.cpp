@@ -1,4 +1,4 @@
-#include "runtime/job/job_calls.h"
+#include "runtime/job/job_remote_calls.h"
 
 #include <algorithm>
 #include <array>
@@ -9,11 +9,11 @@
 
 namespace musubi::runtime {
 
-JobCalls::JobCalls(JobContext& job, fabric::Fabric& fabric, JobThreads& threads)
+JobRemoteCalls::JobRemoteCalls(JobContext& job, fabric::Fabric& fabric, JobThreads& threads)
     : job_(job), threads_(threads), service_(fabric, job.counters, [this] { begin_thread(); }) {}
 
 // Only the program's threads take its signals; signals of the processor must reach the fault handler.
-void JobCalls::begin_thread() {
+void JobRemoteCalls::begin_thread() {
   constexpr os::SignalBits of_this_thread = os::signal_bit(SIGSEGV) | os::signal_bit(SIGBUS) |
                                             os::signal_bit(SIGTRAP) | os::signal_bit(SIGILL) |
                                             os::signal_bit(SIGFPE) | os::signal_bit(SIGABRT);
@@ -22,8 +22,8 @@ void JobCalls::begin_thread() {
   close_wait_record();  // the caller's record shows the wait
 }
 
-Answer JobCalls::call(Rank callee, ProcedureId id, std::span<const std::byte> request,
-                      std::span<std::byte> reply) {
+Answer JobRemoteCalls::call(Rank callee, ProcedureId id, std::span<const std::byte> request,
+                            std::span<std::byte> reply) {
   // Shared memory is read and written here, not in the task, which must not fault.
   std::array<std::byte, call_bytes_max> sent, received;
   MUSUBI_CHECK(request.size() <= sent.size(), "a request of %zu bytes", request.size());
@@ -33,7 +33,7 @@ Answer JobCalls::call(Rank callee, ProcedureId id, std::span<const std::byte> re
   if (callee == job_.self) {
     answer = service_.run_here(id, copy, received);
   } else {
-    CallService::Question question(received);
+    RemoteCallService::Question question(received);
     threads_.executor().run(service_.ask(callee, id, copy, question));
     answer = question.answer;
   }
@@ -42,8 +42,8 @@ Answer JobCalls::call(Rank callee, ProcedureId id, std::span<const std::byte> re
   return answer;
 }
 
-Task<Answer> JobCalls::ask(Rank callee, ProcedureId id, std::span<const std::byte> request,
-                           std::span<std::byte> reply) {
+Task<Answer> JobRemoteCalls::ask(Rank callee, ProcedureId id, std::span<const std::byte> request,
+                                 std::span<std::byte> reply) {
   if (callee == job_.self) {
     std::array<std::byte, call_bytes_max> received;
     const Answer answer = service_.run_here(id, request, received);
@@ -51,12 +51,12 @@ Task<Answer> JobCalls::ask(Rank callee, ProcedureId id, std::span<const std::byt
     if (stored != 0) std::memcpy(reply.data(), received.data(), stored);
     co_return answer;
   }
-  CallService::Question question(reply);
+  RemoteCallService::Question question(reply);
   co_await service_.ask(callee, id, request, question);
   co_return question.answer;
 }
 
-std::int64_t JobCalls::call_others(ProcedureId id, std::span<const std::byte> request) {
+std::int64_t JobRemoteCalls::call_others(ProcedureId id, std::span<const std::byte> request) {
   if (job_.ranks == 1) return 0;
   std::array<std::byte, call_bytes_max> sent;
   MUSUBI_CHECK(request.size() <= sent.size(), "a request of %zu bytes", request.size());
@@ -65,7 +65,7 @@ std::int64_t JobCalls::call_others(ProcedureId id, std::span<const std::byte> re
   constexpr std::size_t at_once = 32;
   std::int64_t smallest = INT64_MAX;
   for (std::uint32_t next = 0; next < job_.ranks;) {
-    std::array<CallService::Question, at_once> questions{};
+    std::array<RemoteCallService::Question, at_once> questions{};
     std::size_t count = 0;
     for (; next < job_.ranks && count < at_once; ++next) {
       if (Rank{next} == job_.self) continue;
@@ -74,7 +74,7 @@ std::int64_t JobCalls::call_others(ProcedureId id, std::span<const std::byte> re
       ++count;
     }
     for (std::size_t i = 0; i < count; ++i) {
-      threads_.executor().run(CallService::await(questions[i]));
+      threads_.executor().run(RemoteCallService::await(questions[i]));
       smallest = std::min(smallest, questions[i].answer.status);
     }
   }

@@ -1,4 +1,4 @@
-#include "runtime/threads/keeper.h"
+#include "runtime/threads/polling_thread.h"
 
 #include <algorithm>
 
@@ -17,27 +17,27 @@ constexpr std::uint64_t shortest_ns = 50'000, longest_ns = 64'000'000;
 // mostly for a core, do not count. In a program that keeps no order and whose polls find nothing, it is a
 // multiple of the poll's elapsed time, because the poll makes other ranks release. The longest rest bounds
 // the latency of a wait.
-constexpr std::uint64_t rest_per_use = 3, rest_per_vain_turn = 64, longest_rest_ns = 1'000'000'000;
+constexpr std::uint64_t rest_per_use = 3, rest_per_vain_poll = 64, longest_rest_ns = 1'000'000'000;
 // Between two checks, a thread that returns to pages closed by a poll takes fewer faults than this.
 constexpr std::uint64_t faults_of_spins_max = 8;
 
 }  // namespace
 
-Keeper::Keeper(fabric::Fabric& fabric, sync::FlagOrder& flags, coherence::Protocol& protocol,
-               sync::Stand& stand, trace::Counters& counters, RequestBell& bell, std::uint64_t interval_ns,
-               const trace::WaitBoard* board)
+PollingThread::PollingThread(fabric::Fabric& fabric, sync::FlagOrder& flags, coherence::Protocol& protocol,
+                             sync::RankActivity& activity, trace::Counters& counters, RequestBell& bell,
+                             std::uint64_t interval_ns, const trace::WaitBoard* board)
     : fabric_(fabric),
       flags_(flags),
-      stand_(stand),
+      activity_(activity),
       counters_(counters),
-      background_(flags, protocol.ordering(), stand, counters),
+      background_(flags, protocol.ordering(), activity, counters),
       bell_(bell),
       interval_ns_(interval_ns),
       board_(board) {
   flags_.set_bell(&bell_);
 }
 
-Keeper::~Keeper() {
+PollingThread::~PollingThread() {
   stopping_.store(true);
   if (thread_.joinable()) {
     (void)bell_.ring(fabric_.self());
@@ -46,27 +46,27 @@ Keeper::~Keeper() {
   flags_.set_bell(nullptr);
 }
 
-void Keeper::start() {
+void PollingThread::start() {
   thread_ = std::thread([this] { work(); });
 }
 
-void Keeper::work() {
+void PollingThread::work() {
   os::sleep_exactly();
   name_thread(ThreadRole::background, 0);
   ThreadExecutor executor(fabric_, counters_, ThreadExecutor::Pauses::sleep);
   executor_ = &executor;
   std::uint64_t interval_ns = interval_ns_;
   while (!stopping_.load()) {
-    if (sleep_until(os::monotonic_ns() + interval_ns)) interval_ns = turn_if_due(interval_ns);
+    if (sleep_until(os::monotonic_ns() + interval_ns)) interval_ns = poll_if_due(interval_ns);
   }
 }
 
-bool Keeper::answer() {
+bool PollingThread::answer() {
   return executor_->run(background_.answer());
 }
 
 // Answers requests while it sleeps. Result: false if the rank is about to end.
-bool Keeper::sleep_until(std::uint64_t deadline_ns) {
+bool PollingThread::sleep_until(std::uint64_t deadline_ns) {
   for (;;) {
     const std::uint32_t asked = bell_.requests();
     if (answer()) continue;
@@ -79,7 +79,7 @@ bool Keeper::sleep_until(std::uint64_t deadline_ns) {
 
 // The number of threads of the rank that may need a poll: all except those that wait in the runtime for an
 // event that needs none.
-std::uint32_t Keeper::running_threads() const {
+std::uint32_t PollingThread::running_threads() const {
   if (board_ == nullptr || board_->without_record.load(std::memory_order_relaxed) != 0) return UINT32_MAX;
   const std::uint32_t count = board_->records.load(std::memory_order_relaxed);
   std::uint32_t running = 0;
@@ -96,7 +96,7 @@ std::uint32_t Keeper::running_threads() const {
 // last check. If some have used locks or atomic operations, a thread may wait for a plain word, but probably
 // does not. The same holds if several threads have faulted on closed pages; a single faulting thread does not
 // wait.
-Keeper::Due Keeper::is_due() {
+PollingThread::Due PollingThread::is_due() {
   const std::uint64_t now = synchronisations_.load(std::memory_order_relaxed);
   const std::uint64_t calls = releases_.load(std::memory_order_relaxed) +
                               counters_.get(trace::Counter::atomics) +
@@ -109,14 +109,15 @@ Keeper::Due Keeper::is_due() {
   seen_synchronisations_ = now;
   seen_calls_ = calls;
   seen_faults_ = faults;
-  if (synchronised || flags_.is_alone() || stand_.barrier() != sync::Stand::Barrier::none) return Due::no;
+  if (synchronised || flags_.is_alone() || activity_.barrier() != sync::RankActivity::Barrier::none)
+    return Due::no;
   const std::uint32_t running = running_threads();
   if (running == 0 || (running == 1 && faulted)) return Due::no;
   return called || faulted ? Due::rarely : Due::yes;
 }
 
 // Result: the interval until the next check.
-std::uint64_t Keeper::turn_if_due(std::uint64_t interval_ns) {
+std::uint64_t PollingThread::poll_if_due(std::uint64_t interval_ns) {
   bool found = false;
   std::uint64_t rest_ns = 0;
   const Due due = is_due();
@@ -124,10 +125,10 @@ std::uint64_t Keeper::turn_if_due(std::uint64_t interval_ns) {
   if (takes || (due == Due::rarely && flags_.in_use())) {
     const std::uint64_t begin_ns = os::monotonic_ns(), used_before_ns = os::thread_time_ns();
     Traced traced(Event::background_turn);
-    found = executor_->run(background_.turn(due == Due::yes));
+    found = executor_->run(background_.poll(due == Due::yes));
     traced.set_argument(found ? 1 : 0);
     rest_ns = found || flags_.in_use() ? rest_per_use * (os::thread_time_ns() - used_before_ns)
-                                       : rest_per_vain_turn * (os::monotonic_ns() - begin_ns);
+                                       : rest_per_vain_poll * (os::monotonic_ns() - begin_ns);
   }
   const bool in_use = flags_.in_use();
   const std::uint64_t most_ns = in_use ? interval_ns_ : std::max(interval_ns_, longest_ns);

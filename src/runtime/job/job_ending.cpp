@@ -1,4 +1,4 @@
-#include "runtime/job/departure.h"
+#include "runtime/job/job_ending.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>

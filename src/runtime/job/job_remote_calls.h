@@ -2,15 +2,15 @@
 #pragma once
 
 #include "runtime/api/remote_calls.h"
-#include "runtime/job/call_service.h"
 #include "runtime/job/job_context.h"
 #include "runtime/job/job_threads.h"
+#include "runtime/job/remote_call_service.h"
 
 namespace musubi::runtime {
 
-class JobCalls final : public RemoteCalls {
+class JobRemoteCalls final : public RemoteCalls {
  public:
-  JobCalls(JobContext& job, fabric::Fabric& fabric, JobThreads& threads);
+  JobRemoteCalls(JobContext& job, fabric::Fabric& fabric, JobThreads& threads);
 
   void serve(ProcedureId id, Procedure& procedure) noexcept override { service_.serve(id, procedure); }
   Answer call(Rank callee, ProcedureId id, std::span<const std::byte> request,
@@ -19,7 +19,7 @@ class JobCalls final : public RemoteCalls {
                    std::span<std::byte> reply) override;
   std::int64_t call_others(ProcedureId id, std::span<const std::byte> request) override;
 
-  // As CallService::keep_up. On the service thread.
+  // As RemoteCallService::keep_up. On the service thread.
   void keep_up() { service_.keep_up(); }
 
  private:
@@ -27,7 +27,7 @@ class JobCalls final : public RemoteCalls {
 
   const JobContext& job_;
   JobThreads& threads_;
-  CallService service_;
+  RemoteCallService service_;
 };
 
 }  // namespace musubi::runtime
