@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/task.h"
 #include "coherence/protocol.h"
 #include "fabric/fabric.h"
@@ -38,9 +39,11 @@ class Clock {
   // Neighbouring channels, such as neighbouring words, have clocks at different ranks.
   static std::size_t number_of(Channel channel) noexcept;
   Rank keeper_of(std::size_t number) const noexcept {
+    MUSUBI_CHECK(number < word_count);
     return Rank{static_cast<std::uint32_t>(number % fabric_.ranks())};
   }
   std::uint64_t offset_of(std::size_t number) const noexcept {
+    MUSUBI_CHECK(number < word_count);
     return offset_ + number / fabric_.ranks() * sizeof(std::uint64_t);
   }
 

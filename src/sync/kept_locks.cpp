@@ -1,6 +1,7 @@
 // Locks that stay with the rank that used them last, unreleased, until another rank wants them.
 #include <utility>
 
+#include "base/check.h"
 #include "sync/lock_table_parts.h"
 
 namespace musubi::sync {
@@ -66,6 +67,7 @@ LockTable::Kept LockTable::kept() noexcept {
 
 // REQUIRES: the hold.
 LockTable::Settled LockTable::settle(LocalLock& local) noexcept {
+  MUSUBI_CHECK(local.listed);
   Parts& p = *parts_;
   const bool late = p.hooks.injected(InjectedBug::kept_lock_given_late);
   if (local.kept.load()) {
@@ -82,6 +84,7 @@ LockTable::Settled LockTable::settle(LocalLock& local) noexcept {
 
 // Result: false if another rank wants it. That rank may have asked while the lock was on no list.
 bool LockTable::list_again(LocalLock& local) noexcept {
+  MUSUBI_CHECK(local.listed);
   parts_->list(local);
   return !parts_->is_claimed(local);
 }

@@ -124,6 +124,7 @@ Task<std::size_t> RoomKeeper::move_homes(std::size_t bytes) {
 
 // Result: the bytes that `taker` has taken over.
 Task<std::size_t> RoomKeeper::ask(Rank taker) {
+  MUSUBI_CHECK(taker != fabric_.self());
   word(own().answer).store(0);
   co_await fabric::deliver(fabric_, taker, fabric::MessageKind::room, fabric::Urgency::promptly, {});
   for (unsigned attempt = 0; !asks_nobody_.load(); ++attempt) {
@@ -144,6 +145,7 @@ Task<> RoomKeeper::serve() {
 }
 
 Task<> RoomKeeper::serve_one(Rank from) {
+  MUSUBI_CHECK(from != fabric_.self());
   Words asked{};
   const std::array<Step, 1> look{fabric::get(control_region, offset_, &asked, sizeof asked)};
   co_await fabric::transfer(fabric_, from, look);
@@ -176,6 +178,7 @@ Task<std::optional<Rank>> RoomKeeper::find_taker() {
 }
 
 Task<std::uint64_t> RoomKeeper::room_at(Rank rank) {
+  MUSUBI_CHECK(rank.value < fabric_.ranks());
   std::uint64_t room = 0;
   const std::array<Step, 1> look{
       fabric::get(control_region, offset_ + offsetof(Words, room), &room, sizeof room)};
@@ -190,6 +193,7 @@ Rank RoomKeeper::draw_rank() {
 
 // The other ranks, in turn.
 Rank RoomKeeper::rank_after(std::uint32_t step) const {
+  MUSUBI_CHECK(fabric_.ranks() > 1);
   return Rank{(fabric_.self().value + 1 + step % (fabric_.ranks() - 1)) % fabric_.ranks()};
 }
 

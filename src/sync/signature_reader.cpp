@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/event.h"
 #include "coherence/core/block_words.h"
 #include "coherence/regions.h"
@@ -36,6 +37,7 @@ SignatureBoard& SignatureReader::Look::board() const {
 }
 
 std::span<const Step> SignatureReader::Look::steps_for(Rank peer) noexcept {
+  MUSUBI_CHECK(peer.value < reader_.fabric_.ranks());
   if (expected_ == 0) {
     request_.stamp = reader_.acquired_[peer.value].load();
     steps_[0] = fabric::call(coherence::signature_procedure, std::as_bytes(std::span(&request_, 1)), end(),
@@ -55,6 +57,7 @@ SignatureReader::Look::Result SignatureReader::Look::result() {
       expected_ = board().count;
       return Result::too_short;
     }
+    MUSUBI_CHECK(end().bytes >= sizeof(SignatureBoard));
     board().count = (end().bytes - sizeof(SignatureBoard)) / sizeof(Notice);
     return Result::whole;
   }
@@ -84,6 +87,7 @@ Step SignatureReader::sequence_step(std::uint64_t& sequence) const {
 }
 
 Task<std::uint64_t> SignatureReader::acquire_from(Rank peer, coherence::Audience audience) {
+  MUSUBI_CHECK(peer.value < fabric_.ranks());
   Look look(*this);
   coherence::Scope scope = coherence::Scope::everything();
   scope.giver = peer;
@@ -92,6 +96,7 @@ Task<std::uint64_t> SignatureReader::acquire_from(Rank peer, coherence::Audience
 
 // Only after the acquire: another thread that sees the stamp continues without acquiring.
 void SignatureReader::note(Rank peer, std::uint64_t stamp) noexcept {
+  MUSUBI_CHECK(peer.value < fabric_.ranks());
   std::atomic<std::uint64_t>& acquired = acquired_[peer.value];
   std::uint64_t known = acquired.load();
   while (known < stamp && !acquired.compare_exchange_weak(known, stamp)) {

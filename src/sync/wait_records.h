@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/event.h"
 #include "base/ids.h"
 #include "base/spin_lock.h"
@@ -103,7 +104,10 @@ class WaitRecords {
   std::uint64_t record_at(std::uint64_t index) const {
     return records_at_ + index / fabric_.ranks() * record_bytes_;
   }
-  std::uint64_t node_at(std::uint32_t node) const { return nodes_at_ + node * sizeof(std::uint64_t); }
+  std::uint64_t node_at(std::uint32_t node) const {
+    MUSUBI_CHECK(node < nodes_max_);
+    return nodes_at_ + node * sizeof(std::uint64_t);
+  }
   std::uint32_t take_node() noexcept;
   void give_back_node(std::uint32_t node) noexcept;
   Task<WaiterLink> next_of(WaiterLink link);

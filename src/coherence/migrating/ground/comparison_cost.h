@@ -1,5 +1,5 @@
-// Whether the blocks that releases compare fit into the core's cache. Where they do not, a comparison costs
-// more than the fault that it saves (rules/publication.h).
+// Whether the blocks that releases compare fit into the core's cache. If they do not, a comparison costs more
+// than the fault that it saves (rules/publication.h).
 #pragma once
 
 #include <algorithm>

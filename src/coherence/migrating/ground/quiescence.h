@@ -7,7 +7,7 @@
 
 namespace musubi::coherence::migrating {
 
-// Each such time has a number, so that what was found during one is known to hold no longer than it.
+// Each such time has a number, so that a finding of one time is not taken to hold in another.
 class Quiescence {
  public:
   // The quiescent release and the acquire of a barrier; one at a time.

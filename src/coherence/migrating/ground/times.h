@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/ids.h"
 
 namespace musubi::coherence::migrating {
@@ -28,7 +29,11 @@ class Times {
   LogicalTime clock() const { return LogicalTime{clock_.load()}; }
 
   void raise_acquired(LogicalTime time) { raise(acquired_, time); }
-  void raise_expired(LogicalTime time) { raise(expired_, time); }
+  // REQUIRES: `acquired` has reached the time.
+  void raise_expired(LogicalTime time) {
+    MUSUBI_CHECK(acquired() >= time);
+    raise(expired_, time);
+  }
   void raise_clock(LogicalTime time) { raise(clock_, time); }
 
  private:
