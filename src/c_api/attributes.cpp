@@ -8,6 +8,7 @@
 #include "base/export.h"
 #include "c_api/collective_calls.h"
 #include "c_api/process.h"
+#include "coherence/policy.h"
 #include "musubi/musubi.h"
 
 using musubi::Rank;
@@ -15,8 +16,9 @@ using musubi::Result;
 using musubi::c_api::Call;
 using musubi::c_api::current_process;
 using musubi::c_api::Process;
+using musubi::coherence::policy_list;
 using musubi::heap::process_heap;
-using musubi::runtime::CallTerms;
+using musubi::runtime::CollectiveTerms;
 using musubi::runtime::SegmentRequest;
 using musubi::vm::InitialHome;
 
@@ -25,6 +27,11 @@ namespace {
 constexpr std::size_t alignment_min = 16;
 constexpr std::size_t alignment_max = std::size_t{1} << 30;
 constexpr std::size_t element_bytes_max = std::numeric_limits<std::uint32_t>::max();
+
+// The constants of memory.h are the numbers of the policies.
+#define MUSUBI_POLICY(number, name, c_name, use) static_assert(c_name == (number));
+#include "coherence/policies.def"
+#undef MUSUBI_POLICY
 
 struct Request {
   SegmentRequest segment;
@@ -52,7 +59,7 @@ bool read_attributes(const musubi_attributes& a, std::size_t bytes, std::uint32_
   const bool is_at = a.placement == MUSUBI_PLACE_AT;
   const bool home_is_right = is_at ? a.home >= 0 && static_cast<std::uint32_t>(a.home) < ranks : a.home == 0;
   if (bytes == 0 || !sizes_are_right || !home_is_right) return false;
-  if (a.policy < MUSUBI_POLICY_MIGRATING || a.policy > MUSUBI_POLICY_ENTRY) return false;
+  if (a.policy < 0 || static_cast<std::size_t>(a.policy) >= policy_list.size()) return false;
   if (!is_element_right(a, page)) return false;
   switch (a.placement) {
     case MUSUBI_PLACE_CYCLIC:
@@ -80,7 +87,7 @@ bool read_attributes(const musubi_attributes& a, std::size_t bytes, std::uint32_
   request.segment.bytes = bytes + padding;
   request.segment.block_bytes = a.block_bytes;
   request.segment.home = Rank{static_cast<std::uint32_t>(a.home)};
-  request.segment.policy = static_cast<std::uint8_t>(a.policy);
+  request.segment.policy = policy_list[static_cast<std::size_t>(a.policy)].policy;
   request.segment.element_bytes = static_cast<std::uint32_t>(a.element_bytes);
   return true;
 }
@@ -88,7 +95,7 @@ bool read_attributes(const musubi_attributes& a, std::size_t bytes, std::uint32_
 // Ends the job unless all ranks make the same request.
 void compare_with_others(Process& process, const musubi_attributes& a, std::size_t bytes, Call call) {
   const auto log_of = [](std::size_t size) { return static_cast<std::uint32_t>(std::bit_width(size)); };
-  CallTerms terms;
+  CollectiveTerms terms;
   terms.call = static_cast<std::uint32_t>(call);
   terms.detail = log_of(a.block_bytes) << 24 | log_of(a.alignment) << 16 |
                  static_cast<std::uint32_t>(a.policy) << 8 | static_cast<std::uint32_t>(a.placement);

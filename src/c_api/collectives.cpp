@@ -11,7 +11,7 @@
 using musubi::c_api::Call;
 using musubi::c_api::current_process;
 using musubi::c_api::Process;
-using musubi::runtime::CallTerms;
+using musubi::runtime::CollectiveTerms;
 using musubi::runtime::Runtime;
 
 namespace {
@@ -40,7 +40,7 @@ int reduce(void* values, std::size_t count, int type, int operation, int root, C
   }
   if (count == 0) return MUSUBI_OK;
   if (values == nullptr) return MUSUBI_ERROR_ADDRESS;
-  CallTerms terms;
+  CollectiveTerms terms;
   terms.call = static_cast<std::uint32_t>(call);
   terms.detail = static_cast<std::uint32_t>(type) << 8 | static_cast<std::uint32_t>(operation);
   terms.root = static_cast<std::uint32_t>(root);
@@ -80,7 +80,7 @@ MUSUBI_EXPORT int musubi_broadcast_values(void* values, size_t bytes, int root) 
   if (!is_rank(runtime, root) || bytes > values_bytes_max) return MUSUBI_ERROR_ARGUMENT;
   if (bytes == 0) return MUSUBI_OK;
   if (values == nullptr) return MUSUBI_ERROR_ADDRESS;
-  CallTerms terms;
+  CollectiveTerms terms;
   terms.call = static_cast<std::uint32_t>(Call::broadcast_values);
   terms.root = terms.giver = static_cast<std::uint32_t>(root);
   terms.bytes = bytes;

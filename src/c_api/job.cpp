@@ -35,7 +35,7 @@ int agree_on_status(musubi::runtime::Runtime& runtime, int status) {
   using musubi::c_api::Call;
   constexpr int status_mask = 0xff;  // wait(2) keeps these bits of a status
   musubi::c_api::meet(runtime, Call::finalize);
-  musubi::runtime::CallTerms terms;
+  musubi::runtime::CollectiveTerms terms;
   terms.call = static_cast<std::uint32_t>(Call::finalize);
   terms.bytes = 1;
   const auto own = static_cast<std::byte>(status & status_mask);

@@ -20,7 +20,7 @@ struct TaskGroup {
   void* reductions = nullptr;
 };
 
-// Postponed tasks (tasks.cpp), in the order of their creation.
+// Deferred tasks (tasks.cpp), in the order of their creation.
 struct PutOffTask;
 struct PutOffTasks {
   PutOffTask* first = nullptr;

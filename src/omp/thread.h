@@ -10,7 +10,7 @@
 #include "omp/task.h"
 #include "os/yield_meter.h"
 #include "runtime/api/runtime.h"
-#include "runtime/api/thread_stack.h"
+#include "runtime/api/threads.h"
 
 namespace musubi::omp {
 

@@ -2,7 +2,7 @@
 
 #include "base/atomic_operation.h"
 #include "base/check.h"
-#include "runtime/start/address_plan.h"
+#include "coherence/policy.h"
 #include "sms/shared_memory.h"
 
 namespace musubi::sms {
@@ -10,13 +10,13 @@ namespace musubi::sms {
 // Entry consistency changes page managers itself. Fixed homes do not move. A single process has no other
 // manager.
 void PageManagers::change(std::uintptr_t begin, std::size_t bytes, Rank page_manager) {
-  if (policy_of(runtime_.settings()) == runtime::policy_entry) {
+  if (policy_of(runtime_.settings()) == coherence::Policy::entry) {
     const auto changed =
         runtime_.segments().change_page_manager(reinterpret_cast<const void*>(begin), bytes, page_manager);
     MUSUBI_CHECK(changed);  // both were checked before
     return;
   }
-  const bool moves = policy_of(runtime_.settings()) == runtime::policy_migrating && runtime_.ranks() > 1;
+  const bool moves = policy_of(runtime_.settings()) == coherence::Policy::migrating && runtime_.ranks() > 1;
   if (moves && page_manager == runtime_.self()) to_here_.push_back({begin, bytes});
 }
 

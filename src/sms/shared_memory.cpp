@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/start/address_plan.h"
-
 namespace musubi::sms {
 namespace {
 
@@ -15,9 +13,8 @@ std::size_t round_up(std::size_t bytes, std::size_t unit) {
 
 }  // namespace
 
-std::uint8_t policy_of(const config::Settings& settings) {
-  if (settings.sms_policy == "home_based") return runtime::policy_home_based;
-  return settings.sms_policy == "migrating" ? runtime::policy_migrating : runtime::policy_entry;
+coherence::Policy policy_of(const config::Settings& settings) {
+  return coherence::policy_named(settings.sms_policy).value_or(coherence::Policy::entry);
 }
 
 std::uint8_t merge_unit_of(std::size_t item_bytes) {

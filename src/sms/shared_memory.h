@@ -10,12 +10,13 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "coherence/policy.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::sms {
 
-// Number of the coherence policy of SMS's segments (runtime/start/address_plan.h), by the setting sms_policy.
-std::uint8_t policy_of(const config::Settings& settings);
+// The coherence policy of SMS's segments, by the setting sms_policy.
+coherence::Policy policy_of(const config::Settings& settings);
 // Segment::merge_unit for elements of this size, 1 or more: the largest power of two up to 8 that divides it.
 std::uint8_t merge_unit_of(std::size_t item_bytes);
 

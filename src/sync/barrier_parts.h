@@ -85,7 +85,9 @@ struct Barrier::Parts {
     MUSUBI_CHECK(direct && round < rounds);
     std::byte*& of_receiver = boards[round];
     if (of_receiver == nullptr) {
-      of_receiver = fabric.direct(receiver(round), coherence::control_region) + board_offset;
+      std::byte* const region = fabric.direct(receiver(round), coherence::control_region);
+      MUSUBI_CHECK(region != nullptr, "rank %u is not near", receiver(round).value);
+      of_receiver = region + board_offset;
     }
     return BarrierSlot(of_receiver + slot_offset(round));
   }

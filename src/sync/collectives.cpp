@@ -78,6 +78,8 @@ Task<> Collectives::send(std::uint64_t position, const CollectiveTerms& terms, u
 
 Task<bool> Collectives::gather(const CollectiveTerms& terms, std::span<const std::byte> mine) {
   MUSUBI_CHECK(mine.size() == terms.bytes && mine.size() <= bytes_max_);
+  MUSUBI_CHECK(terms.giver == CollectiveTerms::all_give || terms.giver < ranks_);
+  MUSUBI_CHECK((state_.load(std::memory_order_relaxed) & in_barrier) == 0);
   const std::uint64_t position = state_.load(std::memory_order_relaxed) / 2 + 1;
   state_.store(position * 2);
   value_bytes_ = mine.size();
@@ -143,6 +145,7 @@ bool Collectives::is_damaged(Rank from, const Header& header, std::size_t bytes)
 // sees the other.
 void Collectives::begin_barrier(const CollectiveTerms& terms) noexcept {
   if (rounds_ == 0) return;
+  MUSUBI_CHECK((state_.load(std::memory_order_relaxed) & in_barrier) == 0);
   const std::uint64_t position = state_.load(std::memory_order_relaxed) / 2 + 1;
   barrier_ = terms;
   state_.exchange(position * 2 | in_barrier);

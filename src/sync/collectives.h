@@ -66,6 +66,7 @@ class Collectives final : public fabric::Listener {
   // Around a barrier of another kind that is one of the sequence of calls.
   void begin_barrier(const CollectiveTerms& terms) noexcept;
   void end_barrier() noexcept {
+    MUSUBI_CHECK(rounds_ == 0 || (state_.load(std::memory_order_relaxed) & in_barrier) != 0);
     state_.store(state_.load(std::memory_order_relaxed) & ~in_barrier, std::memory_order_relaxed);
   }
 

@@ -5,6 +5,7 @@
 namespace musubi::sync {
 
 Task<> Conditions::join(ConditionId condition, Wait& wait) {
+  MUSUBI_CHECK(!wait.waiter_, "one wait joins two queues");
   wait.waiter_.emplace(records_, false);
   if (hooks_.injected(InjectedBug::condition_joined_late)) co_return;
   WaitRecords::Opened opened = co_await records_.open(record(condition));
@@ -16,6 +17,7 @@ Task<> Conditions::join(ConditionId condition, Wait& wait) {
 // chosen: otherwise the signal would be lost to the other waiting threads.
 Task<bool> Conditions::await(ConditionId condition, Wait& wait) {
   MUSUBI_CHECK(wait.waiter_.has_value());
+  MUSUBI_CHECK(wait.waiter_.has_value(), "a wait that joined no queue");
   WaitRecords::Waiter& waiter = *wait.waiter_;
   if (hooks_.injected(InjectedBug::condition_joined_late)) {
     WaitRecords::Opened late = co_await records_.open(record(condition));

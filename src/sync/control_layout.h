@@ -39,6 +39,7 @@ struct ControlLayout {
 
   static ControlLayout of(const ControlSizes& sizes) {
     MUSUBI_CHECK(sizes.ranks != 0);
+    MUSUBI_CHECK(sizes.ranks != 0 && sizes.waiters < WaiterLink::nodes_max);
     ControlLayout layout{};
     std::uint64_t end = 0;
     const auto place = [&end](std::size_t part_bytes) {

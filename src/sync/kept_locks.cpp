@@ -10,6 +10,7 @@ using coherence::Scope;
 
 void LockTable::let_stay(std::uint32_t uses, ReleaseRequests& requests) noexcept {
   Parts& p = *parts_;
+  MUSUBI_CHECK(p.requests == nullptr);
   p.requests = &requests;
   p.uses_before_stay = uses;
 }
@@ -69,6 +70,7 @@ LockTable::Kept LockTable::kept() noexcept {
 LockTable::Settled LockTable::settle(LocalLock& local) noexcept {
   MUSUBI_CHECK(local.listed);
   Parts& p = *parts_;
+  MUSUBI_CHECK(local.listed);
   const bool late = p.hooks.injected(InjectedBug::kept_lock_given_late);
   if (local.kept.load()) {
     if (local.keeps.load() != local.keeps_when_told && !late) return Settled::not_yet;

@@ -15,7 +15,7 @@ std::optional<fabric::Step> NewsAlong::step_before(Rank holder) noexcept {
 }
 
 Task<> NewsAlong::ask(Rank keeper) {
-  MUSUBI_CHECK(requests_ != nullptr, "rank %u keeps a lock, and nobody can ask for it", keeper.value);
+  MUSUBI_CHECK(requests_ != nullptr, "rank %u keeps a lock, and no request can reach it", keeper.value);
   return requests_->request_release(keeper);
 }
 
@@ -26,6 +26,7 @@ NewsGift::NewsGift(std::span<std::byte> control, const SignaturePlace& place, co
 }
 
 std::size_t NewsGift::give(Rank next, std::span<std::byte> room) noexcept {
+  MUSUBI_CHECK(next.value < ranks_ && room.size() >= sizeof(fabric::CallEnd));
   // A word that another rank wrote says nothing about `next`.
   const bool of_another = place_.hooks.injected(InjectedBug::news_for_another);
   const Rank teller = of_another ? Rank{(next.value + 1) % ranks_} : next;

@@ -1,6 +1,6 @@
 // Notices of a signature, piggy-backed on the grant of a lock. A rank that joins the queue tells the rank
 // before it which stamp of that rank's signature it has acquired. When the holder hands the lock over, it
-// makes the call that the next rank would make then (signature_since.h), and sends the answer with the grant.
+// makes the call that the next rank would make then (signature_since), and sends the answer with the grant.
 //
 // A told stamp stays valid, because a rank never gives up acquired changes. An outdated word, or one of
 // another task of the same rank, only makes an answer longer.
@@ -15,7 +15,6 @@
 #include "fabric/calls.h"
 #include "remote_lock/queue_lock.h"
 #include "sync/signature_reader.h"
-#include "sync/signature_since.h"
 
 namespace musubi::sync {
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
 #include "coherence/regions.h"
 #include "fabric/looks.h"
 #include "sync/lock_table_parts.h"
@@ -26,7 +27,9 @@ LockTable::LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trac
           NewsGift({words - words_offset, words_offset + words_bytes(count, fabric.ranks())},
                    {signature_offset, notices_max, hooks},
                    ToldStamps(words_offset + count * Parts::lock_bytes), fabric.self(), fabric.ranks()),
-          hooks}) {}
+          hooks}) {
+  MUSUBI_CHECK(signature_offset + coherence::signature_bytes(notices_max) <= words_offset);
+}
 LockTable::~LockTable() = default;
 
 // The last holder's signature is acquired with the lock. It covers at least that holder's releases before the

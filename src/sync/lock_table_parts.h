@@ -81,6 +81,7 @@ struct LockTable::Parts {
   }
   // This rank has it. `stayed`: no other rank has had it since.
   void note_taken(LocalLock& local, bool stayed) noexcept {
+    MUSUBI_CHECK(!local.kept.load());
     counters.add(trace::Counter::lock_acquisitions);
     local.uses_in_row = stayed ? local.uses_in_row + 1 : 1;
   }

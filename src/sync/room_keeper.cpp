@@ -90,6 +90,7 @@ Task<std::size_t> RoomKeeper::sift_homes(std::size_t bytes) {
   std::size_t freed = 0;
   for (std::size_t seen = 0; freed + room_.copy_bytes() < bytes && seen < room_.resident_bytes();) {
     const coherence::Offer offer = co_await room_.offer(homes);
+    MUSUBI_CHECK(offer.count <= homes.size());
     freed += offer.freed_bytes;
     freed += co_await room_.end_offer(std::span<const BlockId>(homes).first(offer.count));
     if (offer.count == 0) break;
@@ -107,6 +108,7 @@ Task<std::size_t> RoomKeeper::move_homes(std::size_t bytes) {
     const std::size_t most = std::clamp<std::size_t>(bytes / room_.smallest_block_bytes(), 1, offered_max);
     const std::span<BlockId> blocks(own().offered.data(), most);
     const coherence::Offer offer = co_await room_.offer(blocks);
+    MUSUBI_CHECK(offer.count <= most);
     const std::span<const BlockId> offered = blocks.first(offer.count);
     std::size_t freed = offer.freed_bytes;
     if (offer.count != 0 && freed < bytes && fabric_.ranks() > 1) {
@@ -139,7 +141,8 @@ Task<> RoomKeeper::serve() {
   auto pass = co_await serving_.enter();
   for (std::uint32_t rank = 0; rank < fabric_.ranks() && is_asked(); ++rank) {
     if (!asked_[rank].exchange(false)) continue;
-    asks_.fetch_sub(1);
+    const std::uint32_t before = asks_.fetch_sub(1);
+    MUSUBI_CHECK(before != 0);
     co_await serve_one(Rank{rank});
   }
 }
@@ -187,6 +190,7 @@ Task<std::uint64_t> RoomKeeper::room_at(Rank rank) {
 }
 
 Rank RoomKeeper::draw_rank() {
+  MUSUBI_CHECK(fabric_.ranks() > 1);
   drawn_ = drawn_ * 6364136223846793005u + 1442695040888963407u;
   return rank_after(static_cast<std::uint32_t>((drawn_ >> 33) % (fabric_.ranks() - 1)));
 }

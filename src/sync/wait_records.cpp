@@ -41,7 +41,9 @@ WaitRecords::WaitRecords(fabric::Fabric& fabric, remote_lock::Grants& grants, st
       own_nodes_(reinterpret_cast<std::uint64_t*>(own + (nodes_at_ - offset))),
       locks_(fabric, grants, {control_region, offset, lock_bytes, sizeof(std::uint64_t), own},
              remote_lock::LockKey::of_record, hooks),
-      hooks_(hooks) {}
+      hooks_(hooks) {
+  MUSUBI_CHECK(waiters_max < WaiterLink::nodes_max);
+}
 
 WaitRecords::Waiter::Waiter(WaitRecords& records, bool exclusive)
     : records_(records), link_(WaiterLink::of(records.fabric_.self(), records.take_node(), exclusive)) {
@@ -71,12 +73,14 @@ std::uint32_t WaitRecords::take_node() noexcept {
 void WaitRecords::give_back_node(std::uint32_t node) noexcept {
   MUSUBI_CHECK(node < nodes_max_);
   node_lock_.lock();
+  MUSUBI_CHECK(node < ever_taken_);
   own_nodes_[node] = first_free_;
   first_free_ = node + 1;
   node_lock_.unlock();
 }
 
 Task<WaitRecords::Opened> WaitRecords::open(std::uint64_t index) {
+  MUSUBI_CHECK(record_at(index) < nodes_at_, "there is no record %lu", static_cast<unsigned long>(index));
   Gate::Pass pass = co_await gates_[index % gate_count].enter();
   co_await locks_.lock(index, home(index));
   Opened opened{std::move(pass), index, {}};
@@ -140,6 +144,7 @@ Task<WaiterLink> WaitRecords::pop(Opened& opened) {
   MUSUBI_CHECK(!opened.record.first.is_none() && !opened.record.last.is_none());
   WaitRecord& record = opened.record;
   const WaiterLink first = record.first;
+  MUSUBI_CHECK(!first.is_none());
   if (first == record.last) {
     record.first = record.last = {};
   } else {
@@ -173,6 +178,7 @@ Task<bool> WaitRecords::remove(Opened& opened, WaiterLink link) {
 
 Task<> WaitRecords::wake(WaiterLink link) {
   MUSUBI_CHECK(!link.is_none() && link.rank().value < fabric_.ranks());
+  MUSUBI_CHECK(!link.is_none() && link.node() < nodes_max_ && link.rank().value < fabric_.ranks());
   const auto key = remote_lock::LockKey::of_waiter(link.node());
   co_await fabric::deliver(fabric_, link.rank(), fabric::MessageKind::lock_granted,
                            fabric::Urgency::when_polled, std::as_bytes(std::span{&key, 1}));

@@ -28,10 +28,11 @@ struct WaiterLink {
   static constexpr WaiterLink of(Rank rank, std::uint32_t node, bool exclusive) {
     return {std::uint64_t{1} << 63 | std::uint64_t{exclusive} << 62 | std::uint64_t{rank.value} << 24 | node};
   }
+  static constexpr std::uint32_t nodes_max = 1u << 24;
   constexpr bool is_none() const { return raw == 0; }
   constexpr bool exclusive() const { return (raw >> 62 & 1) != 0; }
   constexpr Rank rank() const { return Rank{static_cast<std::uint32_t>(raw >> 24)}; }
-  constexpr std::uint32_t node() const { return static_cast<std::uint32_t>(raw & 0xffffff); }
+  constexpr std::uint32_t node() const { return static_cast<std::uint32_t>(raw & (nodes_max - 1)); }
   friend constexpr bool operator==(WaiterLink, WaiterLink) = default;
 };
 

@@ -100,7 +100,7 @@ Task<> count_up(Play& play, std::size_t self) {
 Task<> work_in_background(Play& play, Node& node) {
   while (play.at_work != 0) {
     co_await node.answer();
-    if (play.stage.cluster().world().random().chance(30)) co_await node.take_turn();
+    if (play.stage.cluster().world().random().chance(30)) co_await node.poll();
     co_await idle(play.stage, play.longest_look_ns());
   }
 }

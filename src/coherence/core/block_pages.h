@@ -1,5 +1,5 @@
 // PORT block pages: the memory of a rank's blocks, which can be given back in parts. With real pages it is
-// two memory files (runtime/start/rank_memory.h). The simulator spoils public copies instead, to find late
+// two memory files (runtime/start/memory_files.h). The simulator spoils public copies instead, to find late
 // readers.
 #pragma once
 

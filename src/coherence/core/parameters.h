@@ -36,9 +36,8 @@ struct Parameters {
   std::size_t run_bytes_max = 0;  // of blocks opened together: a missed block and those after it; 0: none
   std::size_t far_run_bytes_max = 0;  // the same, where the line to the peer holds much (Runs::length_max)
   std::uint32_t give_back_after_releases = 64;  // quiescent ones: public copies that no rank needs; 0: never
-  std::uint64_t entry_unused_barriers = 0;  // of `entry`: after which an unused page is unmapped; 0: never
-  bool report_races = false;                // words that two ranks have changed are noted one by one
-  [[no_unique_address]] Hooks hooks;        // of the simulator; empty in the shipped build
+  bool report_races = false;                    // words that two ranks have changed are noted one by one
+  [[no_unique_address]] Hooks hooks;            // of the simulator; empty in the shipped build
 };
 
 }  // namespace musubi::coherence

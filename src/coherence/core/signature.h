@@ -1,7 +1,7 @@
 // The own signature of a rank: a bounded set of write notices, at most one per block, and the minimum write
 // timestamp (paper TS, section 3.3). It lies in registered memory: a rank that takes a lock from this one
 // reads it, as a whole by one-sided gets, or the notices added since its last look by a call
-// (sync/signature_since.h). A sequence word tells the reader whether it saw one state of the signature.
+// (sync/signature_reader.h). A sequence word tells the reader whether it saw one state of the signature.
 #pragma once
 
 #include <cstddef>

@@ -14,8 +14,9 @@ namespace musubi::coherence::entry {
 
 using fabric::Step;
 
-Barriers::Barriers(Ground& ground, Pages& pages, Updates& updates)
+Barriers::Barriers(Ground& ground, Pages& pages, Updates& updates, std::uint64_t unused_barriers)
     : ground_(ground),
+      unused_barriers_(unused_barriers),
       pages_(pages),
       updates_(updates),
       receivers_(ground.board.layout().copy_set_words),
@@ -179,7 +180,7 @@ Task<> Barriers::settle() {
     if (run.bytes == 0) moves.push_back(run);
   }
   co_await change_managers(std::move(moves), epoch);
-  co_await pages_.unmap_unused(epoch, ground_.parameters.entry_unused_barriers);
+  co_await pages_.unmap_unused(epoch, unused_barriers_);
   ground_.epoch.store(epoch);
   set_own_word(ground_.board.layout().ready, epoch);
 }

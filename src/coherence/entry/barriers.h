@@ -15,7 +15,8 @@ namespace musubi::coherence::entry {
 
 class Barriers {
  public:
-  Barriers(Ground& ground, Pages& pages, Updates& updates);
+  // A page unused for `unused_barriers` barriers is unmapped; 0: none is.
+  Barriers(Ground& ground, Pages& pages, Updates& updates, std::uint64_t unused_barriers);
 
   // At the next barrier, on all ranks. If several ranks ask, the one with the highest number decides; of one
   // rank, the last call. Any thread.
@@ -53,6 +54,7 @@ class Barriers {
   static constexpr std::size_t words_at_once = 512;
 
   Ground& ground_;
+  const std::uint64_t unused_barriers_;
   Pages& pages_;
   Updates& updates_;
   // A bit per rank: those of the copy sets; at first, as they were at the last barrier.

@@ -24,7 +24,7 @@ EntryConsistency::EntryConsistency(const vm::Space& space, fabric::Fabric& fabri
       pages_(ground_),
       updates_(ground_, pages_),
       locks_(ground_, pages_, updates_, entry_memory.sizes.locks),
-      barriers_(ground_, pages_, updates_),
+      barriers_(ground_, pages_, updates_, entry_memory.unused_barriers),
       block_locks_(fabric, grants,
                    {words_region, offsetof(BlockWords, owner), sizeof(BlockWords), tail_from_owner,
                     reinterpret_cast<std::byte*>(memory.words)},

@@ -37,6 +37,7 @@ struct EntryMemory {
   std::byte* own = nullptr;  // this rank's part of updates_region: Layout::of(sizes).bytes zero bytes
   std::uint8_t number = 0;   // Segment::policy of its segments
   entry::Overflow* overflow = nullptr;
+  std::uint64_t unused_barriers = 0;  // after which an unused page is unmapped; 0: never
 };
 
 // One object per rank; any thread of it.

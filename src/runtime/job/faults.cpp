@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/threads/time_spent.h"
 #include "runtime/threads/tracing.h"
 
 namespace musubi::runtime {
