@@ -78,12 +78,11 @@ struct Knowledge {
 // Habits of the block, from which the rules guess its next use. A wrong guess costs time and nothing else:
 // the simulator runs programs with habits that change at random (Hooks::spoil()).
 struct Habits {
-  std::uint16_t idle_releases;   // in a row without a change
-  std::uint8_t silent_releases;  // in a row, with a change
-  std::uint8_t fetches_ahead;    // in a row without a fault in between
-  std::uint8_t leased_releases;  // in a row with a lease given in advance
-  std::uint8_t
-      releases_alone : 4;  // in a row at a home elsewhere, where no other rank had written in between
+  std::uint16_t idle_releases;       // in a row without a change
+  std::uint8_t silent_releases;      // in a row, with a change
+  std::uint8_t fetches_ahead;        // in a row without a fault in between
+  std::uint8_t leased_releases;      // in a row with a lease given in advance
+  std::uint8_t releases_alone : 4;   // in a row at a home elsewhere, with no other writer in between
   std::uint8_t lease_doublings : 4;  // of fixed homes: renewals in a row that found nothing changed
   Opening last_opening : 2;
   bool wanted : 1;                  // read again after an invalidation: worth fetching ahead
