@@ -36,7 +36,7 @@ class Workload {
  public:
   static constexpr std::size_t block_bytes = 4096;
   static constexpr std::uint64_t words_per_block = block_bytes / 8;
-  // A reader's cost of applying one write notice, measured (docs/design/scaling/README.md).
+  // A reader's cost of applying one write notice, measured (docs/design/scaling.md).
   static constexpr std::uint64_t notice_ns = 30;
 
   static std::unique_ptr<Workload> make(WorkloadKind kind, std::uint32_t nodes);

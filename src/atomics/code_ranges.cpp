@@ -129,8 +129,7 @@ Result<Scan> find_sites_of_file(const std::string& path) {
   if (!file.is_open()) return Error{"cannot read " + path + ": " + std::strerror(errno)};
   ElfW(Ehdr) header;
   std::vector<ElfW(Shdr)> sections = executable_sections(file, header);
-  if (sections.empty())
-    return Error{path + " is no program or library whose code can be told by its sections"};
+  if (sections.empty()) return Error{path + " is not a program or library with section headers"};
   std::sort(sections.begin(), sections.end(),
             [](const ElfW(Shdr) & a, const ElfW(Shdr) & b) { return a.sh_addr < b.sh_addr; });
   Scan all;
@@ -138,7 +137,7 @@ Result<Scan> find_sites_of_file(const std::string& path) {
     if (section.sh_size > file.bytes()) return Error{path + " is damaged: a section is larger than the file"};
     std::vector<std::uint8_t> code(section.sh_size);
     if (!file.read(code.data(), code.size(), section.sh_offset)) {
-      return Error{path + " is damaged: a section lies behind the file's end"};
+      return Error{path + " is damaged: a section extends beyond the end of the file"};
     }
     const std::uintptr_t base = header.e_type == ET_DYN ? base_of_movable_programs : 0;
     add(all, find_sites(code.data(), code.size(), base + section.sh_addr,

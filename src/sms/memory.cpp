@@ -23,8 +23,8 @@ constexpr std::size_t byte_by_byte = 1;
 // An argument that the published interface declares as int.
 std::size_t checked_size(const char* function, const char* what, int size) {
   if (size < 0)
-    refuse(function, std::string(what) + " is " + std::to_string(size) +
-                         ": give 1 or more; what does not fit into int goes to " + function + "_large");
+    refuse(function, std::string(what) + " is " + std::to_string(size) + ": give 1 or more; use " + function +
+                         "_large for sizes that do not fit into int");
   return static_cast<std::size_t>(size);
 }
 
@@ -51,7 +51,8 @@ void* calloc(const char* function, std::size_t num, std::size_t itemsize, int pa
   Process& process = process_in(function);
   require_some(function, "the number of items", num);
   require_some(function, "the size of an item", itemsize);
-  if (num > PTRDIFF_MAX / itemsize) refuse(function, "so many items have no addresses: ask for fewer");
+  if (num > PTRDIFF_MAX / itemsize)
+    refuse(function, "no addresses are left for so many items: ask for fewer");
   const Rank manager = musubi::sms::manager_in(process, function, page_manager);
   compare(process.runtime, {Call::calloc, manager, num * itemsize, static_cast<std::uint32_t>(itemsize)});
   return allocate(process, function, num * itemsize, itemsize, manager);

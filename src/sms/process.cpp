@@ -47,7 +47,7 @@ Process& process_in(const char* function) {
     refuse(function, "the job is over: call sms_shutdown last");
   }
   if (::pthread_equal(process->thread, ::pthread_self()) == 0)
-    refuse(function, "a thread calls that did not call sms_startup: let one thread of each process call");
+    refuse(function, "called by a thread that did not call sms_startup: let one thread of each process call");
   return *process;
 }
 

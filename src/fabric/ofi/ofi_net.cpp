@@ -217,7 +217,7 @@ bool OfiNet::take_error(ParcelReceiver& receiver) noexcept {
     receiver.sent(*slot.parcel);
     return true;
   }
-  if (entry.err == FI_ETRUNC) receiver.refused("it is longer than any of Musubi's");
+  if (entry.err == FI_ETRUNC) receiver.refused("it is longer than any message of Musubi");
   post(slot);
   return true;
 }

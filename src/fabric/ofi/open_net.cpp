@@ -119,7 +119,7 @@ Result<void> OfiNet::open_sleepers() {
     sets_[i] = std::move(made_set).value();
     if (!sets_[i].add(bells_[i].number(), EPOLLIN, bell_data) ||
         (queue_number_ >= 0 && !sets_[i].add(queue_number_, EPOLLIN, queue_data))) {
-      return Error{"the kernel does not wait for libfabric; raise fs.epoll.max_user_watches"};
+      return Error{"the kernel refuses to wait for libfabric; raise fs.epoll.max_user_watches"};
     }
   }
   return {};

@@ -20,7 +20,7 @@ constexpr std::uint32_t once = EPOLLIN | EPOLLET;
 constexpr std::size_t sockets_per_word = 64;
 
 Error cannot_wait() {
-  return Error{"the kernel does not wait for the sockets between ranks; raise fs.epoll.max_user_watches"};
+  return Error{"the kernel refuses to wait for the sockets between ranks; raise fs.epoll.max_user_watches"};
 }
 
 }  // namespace

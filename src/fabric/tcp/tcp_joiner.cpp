@@ -37,7 +37,7 @@ Result<std::unique_ptr<TcpJoiner>> TcpJoiner::create(Rank self, os::FileDescript
   if (!set.value().add(listening.number(), EPOLLIN, door) ||
       !set.value().add(made_bell.value().number(), EPOLLIN, bell) ||
       !set.value().add(made_timer.value().number(), EPOLLIN, timer)) {
-    return Error{"the kernel does not wait for connections; raise fs.epoll.max_user_watches"};
+    return Error{"the kernel refuses to wait for connections; raise fs.epoll.max_user_watches"};
   }
   return std::unique_ptr<TcpJoiner>(new TcpJoiner(self, std::move(listening), std::move(set).value(),
                                                   std::move(made_bell).value(), std::move(made_timer).value(),

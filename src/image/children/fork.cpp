@@ -121,8 +121,8 @@ void end_child(runtime::Runtime& runtime, pid_t child) {
 void tell_of_work(const ChildLink& link) {
   if (link.tries_exec.load()) return;
   report_refused_call(
-      "a process made by fork() while other threads ran has ended without exec: what they wrote since may "
-      "have shown in its memory",
+      "a process made by fork() while other threads ran has ended without exec: later writes of these "
+      "threads may have been visible in its memory",
       "fork outside of parallel regions and without other threads, or call exec at once");
 }
 

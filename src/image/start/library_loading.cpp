@@ -186,7 +186,7 @@ class LoadProcedure final : public runtime::Procedure {
     }
     watch_linker(nullptr);
     if (load.digest() != request.digest) {
-      job_.runtime.ending().abort(1, who + " has loaded other libraries, or to other addresses, for " + what +
+      job_.runtime.ending().abort(1, who + " has loaded other libraries, or at other addresses, for " + what +
                                          ": install the same files for every rank");
     }
     take_in(job_, load, false);

@@ -145,8 +145,8 @@ Result<std::unique_ptr<fabric::Transport>> JobFabric::open_transport(
     if (settings.encrypt) {
       if (settings.rma_bytes_min.value_or(0) != 0) {
         return Error{
-            "encrypt=true excludes rma_bytes_min: what the network card moves by itself passes no cipher; "
-            "leave rma_bytes_min out"};
+            "encrypt=true excludes rma_bytes_min: bytes that the network card moves by itself are not "
+            "encrypted; leave rma_bytes_min out"};
       }
       options.rma_bytes_min = 0;
     }
@@ -208,7 +208,7 @@ std::string JobFabric::reason_to_end() const {
              " (silence_max): " + loss_.reason + "; that host hangs, or the network between both is down";
     case Kind::unreachable:
       return self + " cannot reach " + other + ": " + loss_.reason +
-             "; see to the network between both, or name another one by --set network=NAME";
+             "; check the network between both, or name another one by --set network=NAME";
     case Kind::damaged:
       return self + " takes nothing more from " + other + ": " + loss_.reason +
              "; see to network cards, cables and switches between both hosts";

@@ -89,11 +89,10 @@ Result<void> JobPolicies::open(const coherence::PrivateParts& private_parts) {
 }
 
 void JobPolicies::on_overflow() noexcept {
-  job_.abort(
-      1,
-      "what the program writes under locks, or between two barriers, to memory of the policy entry lies in "
-      "more separate pieces than this rank can list: raise entry_list_bytes (--set), or give the "
-      "elements of the data");
+  job_.abort(1,
+             "the program's changes under locks, or between two barriers, to memory of the policy entry have "
+             "more separate pieces than this rank can list: raise entry_list_bytes (--set), or give the "
+             "elements of the data");
 }
 
 // Segments added later may have any policy.

@@ -32,7 +32,8 @@ void RaceReport::print_line() {
   std::snprintf(text, sizeof text, ", by ranks %u and %u", std::min(one, other), std::max(one, other));
   line += text;
   line +=
-      ": the program has a data race, and what is kept may differ in each run; --set report_races=true names "
+      ": the program has a data race, and the values kept may differ from run to run; --set "
+      "report_races=true names "
       "the places";
   if (words_.load(Rank{0}, JobWords::race_has_joined) != 0)
     line += ", --set merge_unit=4 (ints, floats) or 8 (doubles, longs) keeps words whole";
@@ -158,11 +159,10 @@ std::string Statistics::shortage_line() {
   }
   if (again == 0 || again < fetched / share_told) return {};
   char line[240];
-  std::snprintf(
-      line, sizeof line,
-      "musubi: memory was short: of %lu MiB that were fetched, %lu MiB had been here before and were "
-      "thrown out; raise memory_max, or use more ranks\n",
-      static_cast<unsigned long>(fetched >> 20), static_cast<unsigned long>(again >> 20));
+  std::snprintf(line, sizeof line,
+                "musubi: memory was short: of %lu MiB that were fetched, %lu MiB had been here before and "
+                "were evicted; raise memory_max, or use more ranks\n",
+                static_cast<unsigned long>(fetched >> 20), static_cast<unsigned long>(again >> 20));
   return line;
 }
 

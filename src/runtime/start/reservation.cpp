@@ -51,7 +51,7 @@ Result<void> check_limit(__rlimit_resource resource, const char* what, const cha
   const bool is_hard = limit.rlim_max != RLIM_INFINITY && limit.rlim_max < needed;
   return Error{
       std::string("the limit on ") + what + " (" + command + "`) is " + in_units(limit.rlim_cur) +
-      ", and each rank reserves " + in_units(needed) + ", of which it takes what is touched: " +
+      ", and each rank reserves " + in_units(needed) + ", but takes only memory that is touched: " +
       (is_hard ? "start the job from a shell or batch job without this limit, which cannot be raised here"
                : command + " unlimited` before the job")};
 }

@@ -91,7 +91,7 @@ void append_address(CrashText& text, const CrashReport::Crash& crash, const os::
     const std::uintptr_t end = crash.overflown->low + crash.overflown->guard_bytes;
     (text << ": the stack overflowed; it ends at ").hexadecimal(end) << " and has ";
     text.decimal((crash.overflown->high - end) / 1024)
-        << " KiB; larger ones come by --set stack_bytes=..., or `ulimit -s` before `musubi run`";
+        << " KiB; set a larger one by --set stack_bytes=..., or `ulimit -s` before `musubi run`";
   } else if (address < null_bytes) {
     text << ": a null pointer";
   } else if (crash.remark != nullptr) {
