@@ -10,7 +10,7 @@
 namespace musubi::sync {
 namespace {
 
-constexpr std::size_t value_bytes_min = 64;  // that every job can gather in one call
+constexpr std::size_t value_bytes_min = 64;  // that every job can gather at once
 
 // Small jobs take one message per round.
 std::size_t bytes_max_for(std::uint32_t ranks, std::size_t payload_max) {
@@ -154,7 +154,7 @@ void Collectives::begin_barrier(const CollectiveTerms& terms) noexcept {
 }
 
 void Collectives::tell(const CollectiveTerms& own, Rank other, const CollectiveTerms& theirs) noexcept {
-  MUSUBI_CHECK(mismatch_listener_ != nullptr, "rank %u is in another call of all ranks", other.value);
+  MUSUBI_CHECK(mismatch_listener_ != nullptr, "rank %u is in another collective operation", other.value);
   mismatch_listener_->on_mismatch(own, other, theirs);
 }
 
