@@ -24,7 +24,7 @@
 namespace musubi::atomics {
 namespace {
 
-// A springboard farther from a site is out of its reach.
+// A trampoline farther from a site is out of its reach.
 constexpr std::uintptr_t padding_reach = 512;
 constexpr std::size_t file_bytes_max = std::size_t{16} << 20;
 constexpr std::string_view suffix = ".scan";

@@ -27,11 +27,11 @@ namespace musubi::atomics {
 
 struct PatchReport {
   std::size_t jumps = 0;
-  std::size_t springboards = 0;  // jumps by way of padding
-  std::size_t puns = 0;          // jumps that share bytes with the next instruction
-  std::size_t traps = 0;         // breakpoints: about 2 us at each execution
-  std::size_t fences = 0;        // among the four above
-  std::size_t skipped = 0;       // left unpatched: no longer decodable, or data out of the stub's reach
+  std::size_t trampolines = 0;        // jumps by way of padding
+  std::size_t overlapping_jumps = 0;  // jumps that share bytes with the next instruction
+  std::size_t traps = 0;              // breakpoints: about 2 us at each execution
+  std::size_t fences = 0;             // among the four above
+  std::size_t skipped = 0;            // left unpatched: no longer decodable, or data out of the stub's reach
 };
 
 // Sets the one sink and the shared space of this process. Must be called before `patch`, before the program

@@ -101,22 +101,22 @@ bool publish_sites(const std::vector<Site>& sites) {
 }
 
 // jmp *0(%rip): the stubs may be out of reach from here.
-void write_landing(const x86_64::Landing& landing) {
+void write_target(const x86_64::TrampolineTarget& target) {
   constexpr std::uint8_t far_jump[] = {0xff, 0x25, 0, 0, 0, 0};
-  auto* at = reinterpret_cast<std::uint8_t*>(landing.address);
+  auto* at = reinterpret_cast<std::uint8_t*>(target.address);
   std::memcpy(at, far_jump, sizeof far_jump);
-  std::memcpy(at + sizeof far_jump, &landing.stub, sizeof landing.stub);
-  static_assert(sizeof far_jump + sizeof landing.stub == x86_64::landing_bytes);
+  std::memcpy(at + sizeof far_jump, &target.stub, sizeof target.stub);
+  static_assert(sizeof far_jump + sizeof target.stub == x86_64::target_bytes);
 }
 
 bool close_landings(const x86_64::Plan& plan) {
-  const std::vector<std::uintptr_t> pages = plan.landing_pages();
+  const std::vector<std::uintptr_t> pages = plan.target_pages();
   return std::all_of(pages.begin(), pages.end(), [](std::uintptr_t at) {
     return ::mprotect(reinterpret_cast<void*>(at), page, PROT_READ | PROT_EXEC) == 0;
   });
 }
 void drop_landings(const x86_64::Plan& plan) {
-  for (const std::uintptr_t at : plan.landing_pages()) ::munmap(reinterpret_cast<void*>(at), page);
+  for (const std::uintptr_t at : plan.target_pages()) ::munmap(reinterpret_cast<void*>(at), page);
 }
 
 void write_header(std::uint8_t* at) {
@@ -164,9 +164,9 @@ Result<PatchReport> patch(const Scan& scan, FreeMemory& free, std::uintptr_t pla
     free.take({at, at + page});
     return map_page(at);
   };
-  x86_64::Plan plan(scan.padding, x86_64::Puns(without_heap_room(free.gaps(), code), map));
+  x86_64::Plan plan(scan.padding, x86_64::OverlappingJumps(without_heap_room(free.gaps(), code), map));
   write_stubs(memory.value(), scan.sites, plan);
-  for (const x86_64::Landing& landing : plan.landings()) write_landing(landing);
+  for (const x86_64::TrampolineTarget& target : plan.targets()) write_target(target);
   CodePages pages(plan.changes());
   const bool ready =
       pages.open() && close_landings(plan) && ::mprotect(memory.value(), bytes, PROT_READ | PROT_EXEC) == 0;
@@ -192,8 +192,8 @@ PatchReport forecast(const Scan& scan) {
   constexpr std::uintptr_t highest = std::uintptr_t{1} << 47;
   const std::vector<AddressRange> free{{lowest, page_of(std::max(code.begin, lowest))},
                                        {page_of(code.end) + page, highest}};
-  x86_64::Plan plan(scan.padding,
-                    x86_64::Puns(without_heap_room(free, code), [](std::uintptr_t) { return true; }));
+  x86_64::Plan plan(scan.padding, x86_64::OverlappingJumps(without_heap_room(free, code),
+                                                           [](std::uintptr_t) { return true; }));
   for (auto site = scan.sites.rbegin(); site != scan.sites.rend(); ++site) {
     plan.add(*site, code.begin);
     if (site->kind == SiteKind::fence) ++plan.report.fences;

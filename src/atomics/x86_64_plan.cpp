@@ -50,35 +50,37 @@ void Plan::add(const Site& site, std::uintptr_t stub) {
     ++report.jumps;
     return;
   }
-  if (add_springboard(site, stub, own) || add_pun(site, stub, own)) return;
+  if (add_trampoline(site, stub, own) || add_overlapping_jump(site, stub, own)) return;
   change(Change{site.address, 1, {breakpoint}});
   traps_.push_back({site.address, stub});
   ++report.traps;
 }
 
-bool Plan::add_springboard(const Site& site, std::uintptr_t stub, std::size_t own) {
+bool Plan::add_trampoline(const Site& site, std::uintptr_t stub, std::size_t own) {
   if (own < short_jump_bytes) return false;
-  const auto board = springboards_.take(site.address);
-  if (!board) return false;
-  change(filled(short_jump(site.address, board->place), own));
-  change(jump(board->place, stub));
-  if (board->hop) change(Change{board->hop->address, short_jump_bytes, {0xeb, board->hop->distance}});
-  ++report.springboards;
+  const auto trampoline = trampolines_.take(site.address);
+  if (!trampoline) return false;
+  change(filled(short_jump(site.address, trampoline->place), own));
+  change(jump(trampoline->place, stub));
+  if (trampoline->padding_jump)
+    change(Change{
+        trampoline->padding_jump->address, short_jump_bytes, {0xeb, trampoline->padding_jump->distance}});
+  ++report.trampolines;
   return true;
 }
 
-bool Plan::add_pun(const Site& site, std::uintptr_t stub, std::size_t own) {
+bool Plan::add_overlapping_jump(const Site& site, std::uintptr_t stub, std::size_t own) {
   std::array<std::uint8_t, Site::code_bytes_max> code = site.code;
   for (std::size_t i = own; i < site.code_bytes; ++i) look_up(site.address + i, code[i]);
   const std::span<const std::uint8_t> following(code.data() + own, site.code_bytes - own);
-  const auto pun = puns_.take(site.address, own, following);
-  if (!pun) return false;
+  const auto overlapping = overlapping_jumps_.take(site.address, own, following);
+  if (!overlapping) return false;
   Change head{site.address, own, {}};
-  std::copy(pun->code.begin(), pun->code.end(), head.code.begin());
+  std::copy(overlapping->code.begin(), overlapping->code.end(), head.code.begin());
   change(head);
-  springboards_.close(site.address + own, site.address + own + pun->shared_bytes);
-  landings_.push_back({pun->landing, stub});
-  ++report.puns;
+  trampolines_.close(site.address + own, site.address + own + overlapping->shared_bytes);
+  targets_.push_back({overlapping->target, stub});
+  ++report.overlapping_jumps;
   return true;
 }
 

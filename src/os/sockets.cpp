@@ -106,14 +106,14 @@ Result<WakeupPipe> WakeupPipe::create() {
   return pipe;
 }
 
-Result<FileDescriptor> WakeupPipe::open_rope_of(pid_t process, int write_end) {
+Result<FileDescriptor> WakeupPipe::open_write_end_of(pid_t process, int write_end) {
   auto opened = open_file_of_process(process, write_end);
   if (!opened) return opened;
   ::fcntl(opened.value().number(), F_SETFL, O_NONBLOCK);
   return opened;
 }
 
-// EAGAIN: the pipe is full, so the pipe has been rung already.
+// EAGAIN: the pipe is full, so the wakeup is pending already.
 void WakeupPipe::ring_by(int write_end) noexcept {
   const char one = 1;
   system_call(SYS_write, write_end, as_argument(&one), sizeof one);

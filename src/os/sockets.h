@@ -73,7 +73,7 @@ class WakeupPipe {
   int write_end() const noexcept { return write_end_.number(); }  // the write end, for ringing
 
   // The write end of a pipe of any process of this host. Errors: as of open_file_of_process.
-  static Result<FileDescriptor> open_rope_of(pid_t process, int write_end);
+  static Result<FileDescriptor> open_write_end_of(pid_t process, int write_end);
   // Rings the pipe with this write end, or with one opened from it. Never blocks.
   static void ring_by(int write_end) noexcept;
 

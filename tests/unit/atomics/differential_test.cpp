@@ -81,9 +81,9 @@ class Bench {
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_EQ(report.value().skipped, 0u);
     EXPECT_GT(report.value().jumps, 300u);
-    EXPECT_EQ(report.value().springboards > 50, room == Room::padding);
+    EXPECT_EQ(report.value().trampolines > 50, room == Room::padding);
     EXPECT_EQ(report.value().traps > 50, room == Room::none);
-    EXPECT_EQ(report.value().puns > 50, room == Room::following);
+    EXPECT_EQ(report.value().overlapping_jumps > 50, room == Room::following);
   }
 
   const std::vector<TestSite>& sites() const { return sites_; }

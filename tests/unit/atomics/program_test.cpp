@@ -121,7 +121,7 @@ void on_two_threads(Function function) {
 
 TEST_F(AtomicsProgram, SitesAreFoundAndPatched) {
   EXPECT_GT(world().report.jumps, 3u);
-  EXPECT_GE(world().report.puns, 1u);  // the compiler chooses how many sites are short
+  EXPECT_GE(world().report.overlapping_jumps, 1u);  // the compiler chooses how many sites are short
   EXPECT_EQ(world().report.traps, 0u);
   EXPECT_GE(world().report.fences, 5u);
   EXPECT_EQ(world().report.skipped, 0u);
@@ -232,8 +232,8 @@ TEST_F(AtomicsProgram, PaddingThatHoldsAJumpIsStillPassed) {
   FreeMemory free(world().ranges);
   Result<PatchReport> report = patch(scan, free);
   ASSERT_TRUE(report.ok()) << report.error().message;
-  EXPECT_EQ(report.value().springboards, 1u);
-  EXPECT_EQ(report.value().puns, 1u);
+  EXPECT_EQ(report.value().trampolines, 1u);
+  EXPECT_EQ(report.value().overlapping_jumps, 1u);
   const auto function = reinterpret_cast<int (*)(int*)>(code);
   const long before = world().sink.executed;
   int own = 4;
@@ -261,8 +261,8 @@ TEST_F(AtomicsProgram, JumpsShareBytesWithOtherJumps) {
   Result<PatchReport> report =
       patch(find_sites(code, sizeof bytes, reinterpret_cast<std::uintptr_t>(code)), free);
   ASSERT_TRUE(report.ok()) << report.error().message;
-  EXPECT_GE(report.value().puns, 3u);
-  EXPECT_EQ(report.value().puns + report.value().traps, 4u);
+  EXPECT_GE(report.value().overlapping_jumps, 3u);
+  EXPECT_EQ(report.value().overlapping_jumps + report.value().traps, 4u);
   const auto function = reinterpret_cast<int (*)(int*)>(code);
   const long before = world().sink.executed;
   int own = 4;

@@ -1,4 +1,4 @@
-#include "atomics/x86_64_puns.h"
+#include "atomics/x86_64_overlapping_jumps.h"
 
 #include <algorithm>
 
@@ -15,8 +15,9 @@ constexpr std::size_t pages_max = 1024;
 
 }  // namespace
 
-std::optional<Puns::Window> Puns::window(std::uintptr_t behind_jump, std::size_t free_bytes,
-                                         std::span<const std::uint8_t> fixed) {
+std::optional<OverlappingJumps::Window> OverlappingJumps::window(std::uintptr_t behind_jump,
+                                                                 std::size_t free_bytes,
+                                                                 std::span<const std::uint8_t> fixed) {
   std::uint32_t distance = 0;
   for (std::size_t i = 0; i + free_bytes < distance_bytes; ++i) {
     distance |= std::uint32_t{fixed[i]} << (8 * (free_bytes + i));
@@ -28,36 +29,36 @@ std::optional<Puns::Window> Puns::window(std::uintptr_t behind_jump, std::size_t
                 static_cast<std::uintptr_t>(farthest)};
 }
 
-std::optional<std::uintptr_t> Puns::land_in(std::uintptr_t base, Page& page, Window window) {
+std::optional<std::uintptr_t> OverlappingJumps::land_in(std::uintptr_t base, Page& page, Window window) {
   const std::uintptr_t first = std::max(window.first, base);
-  const std::uintptr_t last = std::min(window.last, base + page_bytes - landing_bytes);
+  const std::uintptr_t last = std::min(window.last, base + page_bytes - target_bytes);
   std::size_t free_in_a_row = 0;
-  for (std::uintptr_t at = first; first <= last && at < last + landing_bytes; ++at) {
+  for (std::uintptr_t at = first; first <= last && at < last + target_bytes; ++at) {
     free_in_a_row = page.test(at - base) ? 0 : free_in_a_row + 1;
-    if (free_in_a_row < landing_bytes) continue;
-    const std::uintptr_t landing = at + 1 - landing_bytes;
-    for (std::size_t i = 0; i < landing_bytes; ++i) page.set(landing - base + i);
-    return landing;
+    if (free_in_a_row < target_bytes) continue;
+    const std::uintptr_t target = at + 1 - target_bytes;
+    for (std::size_t i = 0; i < target_bytes; ++i) page.set(target - base + i);
+    return target;
   }
   return std::nullopt;
 }
 
-std::optional<std::uintptr_t> Puns::land(Window window) {
+std::optional<std::uintptr_t> OverlappingJumps::land(Window window) {
   const std::uintptr_t first_page = window.first & ~(page_bytes - 1);
   for (auto page = pages_.lower_bound(first_page); page != pages_.end() && page->first <= window.last;
        ++page) {
-    if (const auto landing = land_in(page->first, page->second, window)) return landing;
+    if (const auto target = land_in(page->first, page->second, window)) return target;
   }
   if (!add_page(window)) return std::nullopt;
   for (auto page = pages_.lower_bound(first_page); page != pages_.end() && page->first <= window.last;
        ++page) {
-    if (const auto landing = land_in(page->first, page->second, window)) return landing;
+    if (const auto target = land_in(page->first, page->second, window)) return target;
   }
   return std::nullopt;
 }
 
-// The highest page that can hold a landing: the heap needs the room right after a program.
-bool Puns::add_page(Window window) {
+// The highest page that can hold a target: the heap needs the room right after a program.
+bool OverlappingJumps::add_page(Window window) {
   if (pages_.size() == pages_max) return false;
   constexpr int attempts_max = 4;
   int attempts = 0;
@@ -65,8 +66,8 @@ bool Puns::add_page(Window window) {
   for (auto i = static_cast<std::size_t>(above - free_.begin()); i-- > 0;) {
     const AddressRange gap = free_[i];
     if (gap.end <= window.first) break;
-    const std::uintptr_t highest = std::min(window.last, gap.end - landing_bytes) & ~(page_bytes - 1);
-    if (highest < gap.begin || highest + page_bytes - landing_bytes < window.first) continue;
+    const std::uintptr_t highest = std::min(window.last, gap.end - target_bytes) & ~(page_bytes - 1);
+    if (highest < gap.begin || highest + page_bytes - target_bytes < window.first) continue;
     const bool mapped = map_page_(highest);
     occupy(highest);
     if (mapped) return pages_.emplace(highest, Page{}).second;
@@ -75,35 +76,35 @@ bool Puns::add_page(Window window) {
   return false;
 }
 
-void Puns::occupy(std::uintptr_t page) {
+void OverlappingJumps::occupy(std::uintptr_t page) {
   const auto gap = std::ranges::upper_bound(free_, page, {}, &AddressRange::begin) - 1;
   const AddressRange above{page + page_bytes, gap->end};
   gap->end = page;
   if (above.begin < above.end) free_.insert(gap + 1, above);
 }
 
-std::optional<Puns::Pun> Puns::take(std::uintptr_t address, std::size_t own,
-                                    std::span<const std::uint8_t> following) {
+std::optional<OverlappingJumps::OverlappingJump> OverlappingJumps::take(
+    std::uintptr_t address, std::size_t own, std::span<const std::uint8_t> following) {
   for (std::size_t prefixes = 0; prefixes < own; ++prefixes) {
     const std::size_t free_bytes = own - prefixes - 1;
     const std::size_t shared = distance_bytes - free_bytes;
     if (shared > following.size()) return std::nullopt;
     const std::uintptr_t behind_jump = address + own + shared;
     const auto reachable = window(behind_jump, free_bytes, following);
-    const auto landing = reachable ? land(*reachable) : std::nullopt;
-    if (!landing) continue;
-    Pun pun{std::vector<std::uint8_t>(prefixes, idle_prefix), shared, *landing};
-    pun.code.push_back(jump_opcode);
-    const std::uintptr_t distance = *landing - behind_jump;
+    const auto target = reachable ? land(*reachable) : std::nullopt;
+    if (!target) continue;
+    OverlappingJump overlapping{std::vector<std::uint8_t>(prefixes, idle_prefix), shared, *target};
+    overlapping.code.push_back(jump_opcode);
+    const std::uintptr_t distance = *target - behind_jump;
     for (std::size_t i = 0; i < free_bytes; ++i) {
-      pun.code.push_back(static_cast<std::uint8_t>(distance >> (8 * i)));
+      overlapping.code.push_back(static_cast<std::uint8_t>(distance >> (8 * i)));
     }
-    return pun;
+    return overlapping;
   }
   return std::nullopt;
 }
 
-std::vector<std::uintptr_t> Puns::pages() const {
+std::vector<std::uintptr_t> OverlappingJumps::pages() const {
   std::vector<std::uintptr_t> result;
   for (const auto& [page, used] : pages_) result.push_back(page);
   return result;

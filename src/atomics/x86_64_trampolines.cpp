@@ -1,4 +1,4 @@
-#include "atomics/x86_64_springboards.h"
+#include "atomics/x86_64_trampolines.h"
 
 #include <algorithm>
 
@@ -10,40 +10,40 @@ constexpr std::uintptr_t around = 256;
 
 }  // namespace
 
-Springboards::Springboards(const std::vector<CodeRange>& padding) {
+Trampolines::Trampolines(const std::vector<CodeRange>& padding) {
   for (const CodeRange& range : padding) {
     if (range.bytes < short_jump_bytes + jump_bytes) continue;
     rooms_.push_back({range.begin, range.begin + range.bytes, range.begin});
   }
 }
 
-bool Springboards::reaches(std::uintptr_t from, std::uintptr_t to) {
+bool Trampolines::reaches(std::uintptr_t from, std::uintptr_t to) {
   const auto distance = static_cast<std::intptr_t>(to - (from + short_jump_bytes));
   return distance >= -128 && distance <= 127;
 }
 
-std::vector<Springboards::Room>::iterator Springboards::first_from(std::uintptr_t address) {
+std::vector<Trampolines::Room>::iterator Trampolines::first_from(std::uintptr_t address) {
   return std::lower_bound(rooms_.begin(), rooms_.end(), address < around ? 0 : address - around,
                           [](const Room& candidate, std::uintptr_t from) { return candidate.begin < from; });
 }
 
-std::optional<Springboards::Board> Springboards::take(std::uintptr_t address) {
+std::optional<Trampolines::Trampoline> Trampolines::take(std::uintptr_t address) {
   for (auto room = first_from(address); room != rooms_.end() && room->begin < address + around; ++room) {
     const bool is_unused = room->next == room->begin;
     const std::uintptr_t place = room->next + (is_unused ? short_jump_bytes : 0);
     if (place + jump_bytes > room->end || !reaches(address, place)) continue;
-    Board board{place, std::nullopt};
+    Trampoline trampoline{place, std::nullopt};
     if (is_unused) {
-      const std::uintptr_t behind_hop = room->begin + short_jump_bytes;
-      board.hop = Hop{room->begin, static_cast<std::uint8_t>(room->end - behind_hop)};
+      const std::uintptr_t after_jump = room->begin + short_jump_bytes;
+      trampoline.padding_jump = PaddingJump{room->begin, static_cast<std::uint8_t>(room->end - after_jump)};
     }
     room->next = place + jump_bytes;
-    return board;
+    return trampoline;
   }
   return std::nullopt;
 }
 
-void Springboards::close(std::uintptr_t begin, std::uintptr_t end) {
+void Trampolines::close(std::uintptr_t begin, std::uintptr_t end) {
   for (auto room = first_from(begin); room != rooms_.end() && room->begin < end; ++room) {
     if (room->end > begin) room->next = room->end;
   }

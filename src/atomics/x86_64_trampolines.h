@@ -15,22 +15,22 @@ inline constexpr std::size_t jump_bytes = 5;        // with a 32-bit distance
 inline constexpr std::size_t short_jump_bytes = 2;  // with an 8-bit distance
 
 // A used padding starts with a short jump over the rest, for code that runs into it.
-class Springboards {
+class Trampolines {
  public:
   // `padding` by ascending address.
-  explicit Springboards(const std::vector<CodeRange>& padding);
+  explicit Trampolines(const std::vector<CodeRange>& padding);
 
   // The short jump at the start of a used padding.
-  struct Hop {
+  struct PaddingJump {
     std::uintptr_t address;
     std::uint8_t distance;
   };
-  struct Board {
-    std::uintptr_t place;    // of jump_bytes bytes
-    std::optional<Hop> hop;  // if the place is the first in its padding
+  struct Trampoline {
+    std::uintptr_t place;                     // of jump_bytes bytes
+    std::optional<PaddingJump> padding_jump;  // if the place is the first in its padding
   };
   // Takes a place that a short jump at `address` reaches. Nothing if none is left.
-  std::optional<Board> take(std::uintptr_t address);
+  std::optional<Trampoline> take(std::uintptr_t address);
   // Excludes paddings that have a byte of [begin, end) from further use.
   void close(std::uintptr_t begin, std::uintptr_t end);
 

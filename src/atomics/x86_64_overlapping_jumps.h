@@ -21,23 +21,25 @@
 namespace musubi::atomics::x86_64 {
 
 // The code at the target of such a jump: jmp *0(%rip), and the address of the stub.
-inline constexpr std::size_t landing_bytes = 14;
+inline constexpr std::size_t target_bytes = 14;
 
-class Puns {
+class OverlappingJumps {
  public:
   // Maps a page at exactly that address; false if that is impossible.
   using MapPage = std::function<bool(std::uintptr_t)>;
   // `free`: ranges for new pages, ascending.
-  Puns(std::vector<AddressRange> free, MapPage map_page) : free_(std::move(free)), map_page_(map_page) {}
+  OverlappingJumps(std::vector<AddressRange> free, MapPage map_page)
+      : free_(std::move(free)), map_page_(map_page) {}
 
-  struct Pun {
+  struct OverlappingJump {
     std::vector<std::uint8_t> code;  // for the instruction's own bytes
     std::size_t shared_bytes = 0;    // of the bytes after it, on which the jump depends from now on
-    std::uintptr_t landing = 0;
+    std::uintptr_t target = 0;
   };
   // For an instruction at `address` of which `own` bytes may be replaced (fewer than a jump has), with
-  // `following` after them. Nothing if no landing is possible.
-  std::optional<Pun> take(std::uintptr_t address, std::size_t own, std::span<const std::uint8_t> following);
+  // `following` after them. Nothing if no target is possible.
+  std::optional<OverlappingJump> take(std::uintptr_t address, std::size_t own,
+                                      std::span<const std::uint8_t> following);
 
   // The mapped pages, ascending.
   std::vector<std::uintptr_t> pages() const;
@@ -45,7 +47,7 @@ class Puns {
   static constexpr std::uintptr_t page_bytes = 4096;
 
  private:
-  // The range of addresses where a landing may begin: [first, last].
+  // The range of addresses where a target may begin: [first, last].
   struct Window {
     std::uintptr_t first;
     std::uintptr_t last;
