@@ -37,7 +37,7 @@ struct Header {
   std::uint64_t text_bytes = 0, ranges = 0, sites = 0, paddings = 0;
   std::uint64_t padding_checksum = 0;  // of the code in the padding ranges
   std::uint64_t instructions = 0, unsupported = 0, undecodable_bytes = 0, doubtful = 0, undecided = 0;
-  std::uint64_t has_load_spins = 0;
+  std::uint64_t has_spin_loops = 0;
 };
 struct StoredRange {
   std::uint64_t begin, bytes;
@@ -278,7 +278,7 @@ std::optional<ObjectScan> KeptScans::find(const std::string& identity,
   found.scan.undecodable_bytes = header.undecodable_bytes;
   found.scan.doubtful = header.doubtful;
   found.scan.undecided = header.undecided;
-  found.has_load_spins = header.has_load_spins != 0;
+  found.has_spin_loops = header.has_spin_loops != 0;
   return found;
 }
 
@@ -306,7 +306,7 @@ void KeptScans::keep(const std::string& identity, const std::vector<CodeRange>& 
   header.undecodable_bytes = found.scan.undecodable_bytes;
   header.doubtful = found.scan.doubtful;
   header.undecided = found.scan.undecided;
-  header.has_load_spins = found.has_load_spins ? 1 : 0;
+  header.has_spin_loops = found.has_spin_loops ? 1 : 0;
   std::vector<char> content;
   append(content, &header, 1);
   append(content, text.data(), text.size());

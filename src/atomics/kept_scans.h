@@ -20,7 +20,7 @@ namespace musubi::atomics {
 
 struct ObjectScan {
   Scan scan;  // of the padding only ranges near sites
-  bool has_load_spins = false;
+  bool has_spin_loops = false;
 };
 
 // A name for the contents of a loaded object, whose file is at `path`. Empty: none.

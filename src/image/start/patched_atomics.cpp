@@ -9,9 +9,9 @@
 #include "atomics/fault.h"
 #include "atomics/function_ranges.h"
 #include "atomics/kept_scans.h"
-#include "atomics/load_spins.h"
 #include "atomics/patch.h"
 #include "atomics/site.h"
+#include "atomics/spin_loops.h"
 #include "image/libraries/loaded_objects.h"
 #include "image/process/refused_call.h"
 #include "omp/open_singles.h"
@@ -174,8 +174,8 @@ Result<atomics::ObjectScan> scan_object(runtime::Runtime& runtime, const link_ma
   atomics::ObjectScan result{atomics::find_sites(code.value(), functions), false};
   for (const atomics::CodeRange& range : code.value()) {
     runtime.counters().add(trace::Counter::scanned_bytes, range.bytes);
-    result.has_load_spins = result.has_load_spins ||
-                            atomics::has_load_spins(reinterpret_cast<const void*>(range.begin), range.bytes);
+    result.has_spin_loops = result.has_spin_loops ||
+                            atomics::has_spin_loops(reinterpret_cast<const void*>(range.begin), range.bytes);
   }
   kept.keep(identity, code.value(), result);
   return result;
@@ -223,7 +223,7 @@ Result<void> patch_all(Job& job) {
     auto patched = atomics::patch(found.value().scan, free);
     if (!patched) return patched.error();
     has_fences = has_fences || (patched.value().fences != 0 && !fences_are_calls(*object));
-    has_waits = has_waits || found.value().has_load_spins || imports_waits(*object);
+    has_waits = has_waits || found.value().has_spin_loops || imports_waits(*object);
   }
   if (has_fences) {
     job.runtime.synchronization().expect_flags();

@@ -30,7 +30,7 @@ class AtomicsKeptScans : public testing::Test {
     root_ = ::mkdtemp(name);
     kept_ = {root_ + "/cache/musubi", "build"};
     object_.scan = find_sites(ranges(code_));
-    object_.has_load_spins = true;
+    object_.has_spin_loops = true;
   }
   ~AtomicsKeptScans() override { fs::remove_all(root_); }
 
@@ -68,7 +68,7 @@ TEST_F(AtomicsKeptScans, FindsAtAnotherAddressWhatWasKept) {
   EXPECT_EQ(found->scan.sites[0].code, object_.scan.sites[0].code);
   EXPECT_EQ(found->scan.padding.size(), object_.scan.padding.size());
   EXPECT_EQ(found->scan.instructions, object_.scan.instructions);
-  EXPECT_TRUE(found->has_load_spins);
+  EXPECT_TRUE(found->has_spin_loops);
 }
 
 TEST_F(AtomicsKeptScans, BelongToOneObjectOneBuildAndOneCode) {
