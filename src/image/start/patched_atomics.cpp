@@ -8,8 +8,8 @@
 
 #include "atomics/fault.h"
 #include "atomics/function_ranges.h"
-#include "atomics/kept_scans.h"
 #include "atomics/patch.h"
+#include "atomics/scan_cache.h"
 #include "atomics/site.h"
 #include "atomics/spin_loops.h"
 #include "image/libraries/loaded_objects.h"
@@ -157,9 +157,9 @@ Result<std::vector<atomics::CodeRange>> code_of(const link_map& object) {
   return code;
 }
 
-atomics::KeptScans kept_scans(const runtime::Runtime& runtime) {
+atomics::ScanCache scan_cache(const runtime::Runtime& runtime) {
   const std::string& folder = runtime.settings().scan_cache;
-  return {folder == "auto" ? atomics::KeptScans::usual_folder() : folder, runtime::own_build()};
+  return {folder == "auto" ? atomics::ScanCache::usual_folder() : folder, runtime::own_build()};
 }
 
 Result<atomics::ObjectScan> scan_object(runtime::Runtime& runtime, const link_map& object) {
@@ -168,7 +168,7 @@ Result<atomics::ObjectScan> scan_object(runtime::Runtime& runtime, const link_ma
   std::string identity;
   visit_object(object,
                [&](const dl_phdr_info& info) { identity = atomics::identity_of(info, path_of(object)); });
-  const atomics::KeptScans kept = kept_scans(runtime);
+  const atomics::ScanCache kept = scan_cache(runtime);
   if (auto found = kept.find(identity, code.value())) return std::move(*found);
   const auto functions = [&] { return atomics::functions_of(path_of(object), object.l_addr); };
   atomics::ObjectScan result{atomics::find_sites(code.value(), functions), false};

@@ -1,4 +1,4 @@
-#include "atomics/kept_scans.h"
+#include "atomics/scan_cache.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -224,14 +224,14 @@ std::string identity_of(const dl_phdr_info& object, const std::string& path) {
   return identity;
 }
 
-std::string KeptScans::usual_folder() {
+std::string ScanCache::usual_folder() {
   if (const char* const cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/')
     return std::string(cache) + "/musubi";
   const char* const home = std::getenv("HOME");
   return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/musubi" : std::string();
 }
 
-std::string KeptScans::path_of(const std::string& identity) const {
+std::string ScanCache::path_of(const std::string& identity) const {
   const std::string text = text_of(identity, build_);
   char name[40];
   std::snprintf(name, sizeof name, "/%016lx%016lx",
@@ -240,7 +240,7 @@ std::string KeptScans::path_of(const std::string& identity) const {
   return folder_ + name + std::string(suffix);
 }
 
-std::optional<ObjectScan> KeptScans::find(const std::string& identity,
+std::optional<ObjectScan> ScanCache::find(const std::string& identity,
                                           const std::vector<CodeRange>& code) const {
   if (folder_.empty() || identity.empty() || code.empty() || !is_my_folder(folder_)) return std::nullopt;
   const std::vector<char> content = read_file(path_of(identity));
@@ -282,7 +282,7 @@ std::optional<ObjectScan> KeptScans::find(const std::string& identity,
   return found;
 }
 
-void KeptScans::keep(const std::string& identity, const std::vector<CodeRange>& code,
+void ScanCache::keep(const std::string& identity, const std::vector<CodeRange>& code,
                      const ObjectScan& found) const {
   if (folder_.empty() || identity.empty() || code.empty()) return;
   ::mkdir(folder_.substr(0, folder_.rfind('/')).c_str(), 0700);
@@ -322,7 +322,7 @@ void KeptScans::keep(const std::string& identity, const std::vector<CodeRange>& 
 }
 
 // The oldest go first, including leftovers of interrupted writes.
-void KeptScans::make_room(std::size_t bytes) const {
+void ScanCache::make_room(std::size_t bytes) const {
   struct File {
     timespec time;
     std::size_t bytes;
