@@ -21,10 +21,10 @@ struct TaskGroup {
 };
 
 // Deferred tasks (tasks.cpp), in the order of their creation.
-struct PutOffTask;
-struct PutOffTasks {
-  PutOffTask* first = nullptr;
-  PutOffTask* last = nullptr;  // valid unless the list is empty
+struct PostponedTask;
+struct PostponedTasks {
+  PostponedTask* first = nullptr;
+  PostponedTask* last = nullptr;  // valid unless the list is empty
 };
 
 struct Task {
@@ -35,7 +35,7 @@ struct Task {
   bool final = false;
   // Frame of the outermost explicit task that the thread runs in its innermost region; 0: none.
   std::uintptr_t first_frame = 0;
-  PutOffTasks put_off;  // made by this task, or left to it by tasks that it ran
+  PostponedTasks postponed;  // made by this task, or left to it by tasks that it ran
 };
 
 // A task of `omp task` while a thread runs it, on that thread's stack.
