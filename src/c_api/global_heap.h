@@ -63,7 +63,7 @@ class GlobalHeap {
  public:
   runtime::GlobalTransfer transfer;
   global_heap::Pages pages;
-  global_heap::Objects objects;
+  global_heap::ObjectAllocator objects;
 
  private:
   std::vector<std::atomic<std::uint64_t>> known_ends_;

@@ -1,5 +1,5 @@
-// Objects of any size at any rank: allocated and freed in caches of this process as far as they suffice,
-// otherwise by batches at the heap.
+// ObjectAllocator of any size at any rank: allocated and freed in caches of this process as far as they
+// suffice, otherwise by batches at the heap.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 #include "global_heap/layout.h"
 #include "global_heap/object_cache.h"
 #include "global_heap/pages.h"
-#include "global_heap/stranded_batches.h"
+#include "global_heap/pending_batches.h"
 #include "hooks/hooks.h"
 
 namespace musubi::global_heap {
@@ -24,13 +24,14 @@ enum class Freed : std::uint8_t {
   free_already,  // it is not allocated
 };
 
-class Objects {
+class ObjectAllocator {
  public:
   // `full_checks`: every object has a bit at its heap that tells whether it is allocated; the same at every
   // rank. Otherwise only objects too large for caches have such a bit. All outlive this.
-  Objects(fabric::Fabric& fabric, const HeapLayout& layout, Pages& pages, bool full_checks, Hooks hooks = {});
-  Objects(const Objects&) = delete;
-  Objects& operator=(const Objects&) = delete;
+  ObjectAllocator(fabric::Fabric& fabric, const HeapLayout& layout, Pages& pages, bool full_checks,
+                  Hooks hooks = {});
+  ObjectAllocator(const ObjectAllocator&) = delete;
+  ObjectAllocator& operator=(const ObjectAllocator&) = delete;
 
   // Any thread, with a cache of its own. From `cache` alone, without any operation of the fabric. Result:
   // nothing, without any change, if that is not possible.
@@ -47,7 +48,7 @@ class Objects {
   std::uint64_t found_late() const { return found_late_.load(std::memory_order_relaxed); }
 
   // For tests.
-  std::size_t stranded() { return stranded_.count(); }
+  std::size_t pending() { return pending_.count(); }
 
  private:
   bool is_marked(unsigned size_class) const { return full_checks_ || size_class >= cached_class_count; }
@@ -75,7 +76,7 @@ class Objects {
   BatchStacks stacks_;
   KnownUnits known_;
   std::atomic<std::uint64_t> found_late_{0};
-  StrandedBatches stranded_;
+  PendingBatches pending_;
 };
 
 }  // namespace musubi::global_heap

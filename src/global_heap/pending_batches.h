@@ -14,7 +14,7 @@
 namespace musubi::global_heap {
 
 // Any thread.
-class StrandedBatches {
+class PendingBatches {
  public:
   void put(Rank owner, unsigned size_class, const Batch& batch) {
     auto made = std::make_unique<Entry>(Entry{owner, size_class, batch, nullptr});
