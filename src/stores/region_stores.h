@@ -7,7 +7,7 @@
 
 #include "base/store_bound.h"
 #include "stores/data_objects.h"
-#include "stores/objects.h"
+#include "stores/memory_kinds.h"
 #include "stores/roots.h"
 #include "stores/site.h"
 
@@ -36,6 +36,6 @@ struct Begin {
 // The bound of the stores of `region` until it ends. `data`: the program's variables; `objects`: all other
 // shared memory.
 StoreBound bound_of(const RegionStores& region, const Begin& begin, const DataObjects& data,
-                    const Objects& objects);
+                    const MemoryKinds& objects);
 
 }  // namespace musubi::stores

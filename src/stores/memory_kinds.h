@@ -7,7 +7,7 @@
 
 namespace musubi::stores {
 
-class Objects {
+class MemoryKinds {
  public:
   enum class Kind : std::uint8_t {
     apart,  // not shared by ranks
@@ -20,7 +20,7 @@ class Objects {
   virtual AddressRange allocations_at(std::uintptr_t address) const noexcept = 0;
 
  protected:
-  ~Objects() = default;
+  ~MemoryKinds() = default;
 };
 
 }  // namespace musubi::stores
