@@ -12,7 +12,7 @@
 namespace musubi::global_pages {
 
 // An entry as its mover found it.
-struct Taken {
+struct LockedEntry {
   Where where;
   std::vector<std::uint64_t> sharers;  // a bit for each rank
 };
@@ -28,10 +28,10 @@ class Directory {
   virtual Task<Where> look(Page page) = 0;
   // Makes this rank the page's mover; no rank becomes a sharer or a mover until give(). Waits for other
   // movers.
-  virtual Task<Taken> take(Page page) = 0;
+  virtual Task<LockedEntry> take(Page page) = 0;
   // The page is at `now`, and the ranks in `gone` need not be asked any more. `taken` and `gone` live until
   // the task ends.
-  virtual Task<> give(Page page, const Taken* taken, Where now, const std::vector<Rank>* gone) = 0;
+  virtual Task<> give(Page page, const LockedEntry* taken, Where now, const std::vector<Rank>* gone) = 0;
 };
 
 }  // namespace musubi::global_pages

@@ -91,10 +91,10 @@ Task<Where> HomeDirectory::look(Page page) {
   co_return answer.where;
 }
 
-Task<Taken> HomeDirectory::take(Page page) {
+Task<LockedEntry> HomeDirectory::take(Page page) {
   const Question question{Wish::take, page.entry_at, {}};
   Packed<Answer> answer({}, words_for(ranks_));
-  Taken taken;
+  LockedEntry taken;
   taken.sharers.resize(words_for(ranks_));
   for (unsigned attempt = 0;; ++attempt) {
     co_await calls_.ask(page.home, std::as_bytes(std::span{&question, 1}), answer.bytes);
@@ -108,7 +108,7 @@ Task<Taken> HomeDirectory::take(Page page) {
   co_return taken;
 }
 
-Task<> HomeDirectory::give(Page page, const Taken*, Where now, const std::vector<Rank>* gone) {
+Task<> HomeDirectory::give(Page page, const LockedEntry*, Where now, const std::vector<Rank>* gone) {
   Packed<Question> question({Wish::give, page.entry_at, now}, words_for(ranks_));
   std::vector<std::uint64_t> bits(words_for(ranks_));
   for (const Rank rank : *gone) bits[rank.value / 64] |= std::uint64_t{1} << rank.value % 64;

@@ -50,8 +50,8 @@ class HomeDirectory final : public Directory {
 
   Task<std::optional<Where>> share(Page page) override;
   Task<Where> look(Page page) override;
-  Task<Taken> take(Page page) override;
-  Task<> give(Page page, const Taken* taken, Where now, const std::vector<Rank>* gone) override;
+  Task<LockedEntry> take(Page page) override;
+  Task<> give(Page page, const LockedEntry* taken, Where now, const std::vector<Rank>* gone) override;
 
  private:
   HomeCalls& calls_;

@@ -41,8 +41,8 @@ Task<std::optional<Where>> OneSidedDirectory::share(Page page) {
   co_return where;
 }
 
-Task<Taken> OneSidedDirectory::take(Page page) {
-  Taken taken;
+Task<LockedEntry> OneSidedDirectory::take(Page page) {
+  LockedEntry taken;
   taken.sharers.resize((fabric_.ranks() + 63) / 64);
   std::uint64_t mover = unlocked;
   const std::array<Step, 3> steps{
@@ -58,7 +58,8 @@ Task<Taken> OneSidedDirectory::take(Page page) {
 
 // Ranks whose slot had another page stop being sharers, unless another rank became a sharer in the same word
 // in the meantime: then their bits stay, and cost the next mover a read.
-Task<> OneSidedDirectory::give(Page page, const Taken* taken, Where now, const std::vector<Rank>* gone) {
+Task<> OneSidedDirectory::give(Page page, const LockedEntry* taken, Where now,
+                               const std::vector<Rank>* gone) {
   std::vector<std::uint64_t> left = taken->sharers, seen(left.size());
   for (const Rank rank : *gone) left[rank.value / 64] &= ~(std::uint64_t{1} << rank.value % 64);
   std::vector<Step> steps;

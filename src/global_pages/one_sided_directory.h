@@ -19,8 +19,8 @@ class OneSidedDirectory final : public Directory {
 
   Task<std::optional<Where>> share(Page page) override;
   Task<Where> look(Page page) override;
-  Task<Taken> take(Page page) override;
-  Task<> give(Page page, const Taken* taken, Where now, const std::vector<Rank>* gone) override;
+  Task<LockedEntry> take(Page page) override;
+  Task<> give(Page page, const LockedEntry* taken, Where now, const std::vector<Rank>* gone) override;
 
  private:
   static std::uint64_t sharers_at(Page page) { return page.entry_at + sizeof(Entry); }

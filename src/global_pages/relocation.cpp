@@ -52,7 +52,7 @@ Task<> Relocation::redirect(Rank sharer, Page page, Where now) {
 // by now has waited for those reads itself; an empty slot is about to.
 Task<> Relocation::resume(Rank sharer, Page page, Where before, std::optional<Where> now) {
   const std::uint64_t slot = slots_.offset_of(page);
-  const std::uint64_t count_at = slot + offsetof(Slot, reads) + before.turn() * sizeof(std::uint64_t);
+  const std::uint64_t count_at = slot + offsetof(Slot, reads) + before.epoch() * sizeof(std::uint64_t);
   const std::uint64_t free = unlocked;
   std::uint64_t reads = 0, key = 0;
   const Where redirected = now.value_or(before);
@@ -104,7 +104,7 @@ Task<> Relocation::tell_one_by_one(const std::vector<Rank>* sharers, Page page, 
 
 // Suspends sharers in the order of their ranks, so that two movers whose pages share slots cannot deadlock.
 Task<Where> Relocation::move_here(Page page, std::uint64_t place) {
-  const Taken taken = co_await directory_.take(page);
+  const LockedEntry taken = co_await directory_.take(page);
   std::vector<Rank> suspended, gone;
   const Where before = taken.where;
   if (before.owner() == fabric_.self()) {
@@ -116,7 +116,7 @@ Task<Where> Relocation::move_here(Page page, std::uint64_t place) {
     const bool is_sharer = co_await suspend(Rank{rank}, page);
     (is_sharer ? suspended : gone).push_back(Rank{rank});
   }
-  const Where now = Where::of(fabric_.self(), place, before.turn() + 1);
+  const Where now = Where::of(fabric_.self(), place, before.epoch() + 1);
   const Step fetch = fabric::get(region_, before.place(), own_ + place, page.bytes);
   co_await fabric::transfer(fabric_, before.owner(), std::span{&fetch, 1});
   if (hooks_.injected(InjectedBug::page_resumed_one_by_one)) {
