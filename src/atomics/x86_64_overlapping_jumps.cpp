@@ -62,9 +62,9 @@ bool OverlappingJumps::add_page(Window window) {
   if (pages_.size() == pages_max) return false;
   constexpr int attempts_max = 4;
   int attempts = 0;
-  const auto above = std::ranges::upper_bound(free_, window.last, {}, &AddressRange::begin);
+  const auto above = std::ranges::upper_bound(free_, window.last, {}, &AddressInterval::begin);
   for (auto i = static_cast<std::size_t>(above - free_.begin()); i-- > 0;) {
-    const AddressRange gap = free_[i];
+    const AddressInterval gap = free_[i];
     if (gap.end <= window.first) break;
     const std::uintptr_t highest = std::min(window.last, gap.end - target_bytes) & ~(page_bytes - 1);
     if (highest < gap.begin || highest + page_bytes - target_bytes < window.first) continue;
@@ -77,8 +77,8 @@ bool OverlappingJumps::add_page(Window window) {
 }
 
 void OverlappingJumps::occupy(std::uintptr_t page) {
-  const auto gap = std::ranges::upper_bound(free_, page, {}, &AddressRange::begin) - 1;
-  const AddressRange above{page + page_bytes, gap->end};
+  const auto gap = std::ranges::upper_bound(free_, page, {}, &AddressInterval::begin) - 1;
+  const AddressInterval above{page + page_bytes, gap->end};
   gap->end = page;
   if (above.begin < above.end) free_.insert(gap + 1, above);
 }

@@ -28,7 +28,7 @@ class OverlappingJumps {
   // Maps a page at exactly that address; false if that is impossible.
   using MapPage = std::function<bool(std::uintptr_t)>;
   // `free`: ranges for new pages, ascending.
-  OverlappingJumps(std::vector<AddressRange> free, MapPage map_page)
+  OverlappingJumps(std::vector<AddressInterval> free, MapPage map_page)
       : free_(std::move(free)), map_page_(map_page) {}
 
   struct OverlappingJump {
@@ -61,7 +61,7 @@ class OverlappingJumps {
   bool add_page(Window window);
   void occupy(std::uintptr_t page);
 
-  std::vector<AddressRange> free_;
+  std::vector<AddressInterval> free_;
   MapPage map_page_;
   std::map<std::uintptr_t, Page> pages_;
 };

@@ -133,7 +133,7 @@ void serve_signals(runtime::Runtime& runtime, const atomics::SharedRanges& range
 Result<atomics::SharedRanges> shared_ranges(const runtime::Runtime& runtime) {
   const runtime::Layout& layout = runtime.memory().layout();
   const std::size_t ranks = runtime.ranks();
-  std::vector<atomics::AddressRange> ranges{
+  std::vector<atomics::AddressInterval> ranges{
       {layout.heap_base, layout.heap_base + ranks * layout.heap_bytes_per_rank},
       {layout.stacks_base,
        layout.stacks_base + ranks * layout.stack_slots_per_rank * layout.stack_slot_bytes},

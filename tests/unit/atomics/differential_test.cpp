@@ -50,7 +50,7 @@ class Bench {
             choose_sites(random_, address_of(shared_ + target_offset), address_of(private_ + target_offset))),
         native_(map_low(sites_.size() * code_slot_bytes, PROT_READ | PROT_WRITE | PROT_EXEC)),
         patched_(map_low(sites_.size() * code_slot_bytes, PROT_READ | PROT_WRITE | PROT_EXEC)) {
-    const AddressRange shared[] = {{address_of(shared_), address_of(shared_) + area_bytes}, {16, 32}};
+    const AddressInterval shared[] = {{address_of(shared_), address_of(shared_) + area_bytes}, {16, 32}};
     ranges_ = SharedRanges::make(shared).value();
     for (TestSite& site : sites_) {
       site.length = write_code(site, native_);

@@ -75,7 +75,7 @@ std::uint8_t* map(int descriptor, int protection) {
   return static_cast<std::uint8_t*>(mapped);
 }
 
-AddressRange range_of(const void* begin, std::size_t bytes) {
+AddressInterval range_of(const void* begin, std::size_t bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(begin);
   return {address, address + bytes};
 }
@@ -92,8 +92,8 @@ class AtomicsProgram : public testing::Test {
     World& w = world();
     if (w.ready) return;
     w.shared = map(-1, PROT_READ | PROT_WRITE);
-    const AddressRange ranges[] = {range_of(w.shared, area_bytes),
-                                   range_of(&subject_globals, sizeof subject_globals)};
+    const AddressInterval ranges[] = {range_of(w.shared, area_bytes),
+                                      range_of(&subject_globals, sizeof subject_globals)};
     w.ranges = SharedRanges::make(ranges).value();
     ASSERT_TRUE(attach(w.sink, w.ranges).ok());
     take_traps();
@@ -335,7 +335,7 @@ TEST_F(AtomicsProgram, UnpatchedOnesAreServedAtTheirFault) {
   w.protected_ = map(file, PROT_NONE);
   ::close(file);
   w.fault_sink.distance = static_cast<std::uintptr_t>(view - w.protected_);
-  const AddressRange ranges[] = {range_of(w.protected_, area_bytes)};
+  const AddressInterval ranges[] = {range_of(w.protected_, area_bytes)};
   w.fault_ranges = SharedRanges::make(ranges).value();
   struct sigaction action {
   }, before{};
