@@ -7,15 +7,15 @@
 
 #include "base/export.h"
 #include "c_api/collective_calls.h"
-#include "c_api/process.h"
+#include "c_api/job.h"
 #include "coherence/policy.h"
 #include "musubi/musubi.h"
 
 using musubi::Rank;
 using musubi::Result;
 using musubi::c_api::Call;
-using musubi::c_api::current_process;
-using musubi::c_api::Process;
+using musubi::c_api::current_job;
+using musubi::c_api::Job;
 using musubi::coherence::policy_list;
 using musubi::heap::process_heap;
 using musubi::runtime::CollectiveTerms;
@@ -93,7 +93,7 @@ bool read_attributes(const musubi_attributes& a, std::size_t bytes, std::uint32_
 }
 
 // Ends the job unless all ranks make the same request.
-void compare_with_others(Process& process, const musubi_attributes& a, std::size_t bytes, Call call) {
+void compare_with_others(Job& job, const musubi_attributes& a, std::size_t bytes, Call call) {
   const auto log_of = [](std::size_t size) { return static_cast<std::uint32_t>(std::bit_width(size)); };
   CollectiveTerms terms;
   terms.call = static_cast<std::uint32_t>(call);
@@ -101,23 +101,23 @@ void compare_with_others(Process& process, const musubi_attributes& a, std::size
                  static_cast<std::uint32_t>(a.policy) << 8 | static_cast<std::uint32_t>(a.placement);
   terms.root = static_cast<std::uint32_t>(a.home);
   terms.part = bytes;
-  process.runtime.coordination().gather(terms, nullptr, {});
+  job.runtime.coordination().gather(terms, nullptr, {});
 }
 
 }  // namespace
 
 MUSUBI_EXPORT int musubi_alloc_with(const musubi_attributes* attributes, size_t bytes, void** memory) {
-  Process* const process = current_process();
-  if (process == nullptr) return MUSUBI_ERROR_STATE;
+  Job* const job = current_job();
+  if (job == nullptr) return MUSUBI_ERROR_STATE;
   if (attributes == nullptr || memory == nullptr) return MUSUBI_ERROR_ADDRESS;
   Request request{};
-  if (!read_attributes(*attributes, bytes, process->runtime.ranks(), request)) return MUSUBI_ERROR_ARGUMENT;
-  compare_with_others(*process, *attributes, bytes, Call::alloc_with);
-  void* found = process->added.take_again(request.segment, request.alignment);
+  if (!read_attributes(*attributes, bytes, job->runtime.ranks(), request)) return MUSUBI_ERROR_ARGUMENT;
+  compare_with_others(*job, *attributes, bytes, Call::alloc_with);
+  void* found = job->added.take_again(request.segment, request.alignment);
   if (found == nullptr) {
-    auto added = process->runtime.segments().add(request.segment);
+    auto added = job->runtime.segments().add(request.segment);
     if (!added) return MUSUBI_ERROR_MEMORY;
-    found = process->added.add(request.segment, added.value()->base, request.alignment);
+    found = job->added.add(request.segment, added.value()->base, request.alignment);
   }
   *memory = found;
   return MUSUBI_OK;
@@ -125,29 +125,29 @@ MUSUBI_EXPORT int musubi_alloc_with(const musubi_attributes* attributes, size_t 
 
 // A barrier: no rank allocates the memory again while another rank still uses it.
 MUSUBI_EXPORT int musubi_free_with(void* memory) {
-  Process* const process = current_process();
-  if (process == nullptr) return MUSUBI_ERROR_STATE;
-  if (!process->added.release(memory)) return MUSUBI_ERROR_ADDRESS;
-  musubi::c_api::meet(process->runtime, Call::free_with, {reinterpret_cast<std::uintptr_t>(memory)});
+  Job* const job = current_job();
+  if (job == nullptr) return MUSUBI_ERROR_STATE;
+  if (!job->added.release(memory)) return MUSUBI_ERROR_ADDRESS;
+  musubi::c_api::meet(job->runtime, Call::free_with, {reinterpret_cast<std::uintptr_t>(memory)});
   return MUSUBI_OK;
 }
 
 MUSUBI_EXPORT void* musubi_alloc_aligned(size_t alignment, size_t bytes) {
-  if (current_process() == nullptr || !std::has_single_bit(alignment) || alignment > alignment_max) {
+  if (current_job() == nullptr || !std::has_single_bit(alignment) || alignment > alignment_max) {
     return nullptr;
   }
   return process_heap.allocate_aligned(alignment, bytes, nullptr);
 }
 
 MUSUBI_EXPORT void* musubi_alloc_at(int rank, size_t bytes) {
-  Process* const process = current_process();
-  if (process == nullptr || rank < 0 || static_cast<std::uint32_t>(rank) >= process->runtime.ranks()) {
+  Job* const job = current_job();
+  if (job == nullptr || rank < 0 || static_cast<std::uint32_t>(rank) >= job->runtime.ranks()) {
     return nullptr;
   }
-  if (Rank{static_cast<std::uint32_t>(rank)} == process->runtime.self()) return musubi_alloc(bytes);
+  if (Rank{static_cast<std::uint32_t>(rank)} == job->runtime.self()) return musubi_alloc(bytes);
   std::uint64_t address = 0;
-  process->runtime.remote_calls().call(
-      Rank{static_cast<std::uint32_t>(rank)}, musubi::c_api::allocation_procedure,
-      std::as_bytes(std::span{&bytes, 1}), std::as_writable_bytes(std::span{&address, 1}));
+  job->runtime.remote_calls().call(Rank{static_cast<std::uint32_t>(rank)},
+                                   musubi::c_api::allocation_procedure, std::as_bytes(std::span{&bytes, 1}),
+                                   std::as_writable_bytes(std::span{&address, 1}));
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }

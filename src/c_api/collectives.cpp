@@ -4,13 +4,13 @@
 
 #include "base/export.h"
 #include "c_api/collective_calls.h"
-#include "c_api/process.h"
+#include "c_api/job.h"
 #include "c_api/reductions.h"
 #include "musubi/musubi.h"
 
 using musubi::c_api::Call;
-using musubi::c_api::current_process;
-using musubi::c_api::Process;
+using musubi::c_api::current_job;
+using musubi::c_api::Job;
 using musubi::runtime::CollectiveTerms;
 using musubi::runtime::Runtime;
 
@@ -30,9 +30,9 @@ std::vector<std::byte> copy_of(const void* values, std::size_t bytes) {
 }
 
 int reduce(void* values, std::size_t count, int type, int operation, int root, Call call) {
-  Process* const process = current_process();
-  if (process == nullptr) return MUSUBI_ERROR_STATE;
-  Runtime& runtime = process->runtime;
+  Job* const job = current_job();
+  if (job == nullptr) return MUSUBI_ERROR_STATE;
+  Runtime& runtime = job->runtime;
   const std::size_t each = musubi::c_api::bytes_of_type(type);
   if (!musubi::c_api::is_operation(type, operation) || !is_rank(runtime, root) ||
       count > values_bytes_max / each) {
@@ -63,20 +63,20 @@ int reduce(void* values, std::size_t count, int type, int operation, int root, C
 }  // namespace
 
 MUSUBI_EXPORT int musubi_broadcast(void** pointer) {
-  Process* const process = current_process();
-  if (process == nullptr) return MUSUBI_ERROR_STATE;
+  Job* const job = current_job();
+  if (job == nullptr) return MUSUBI_ERROR_STATE;
   if (pointer == nullptr) return MUSUBI_ERROR_ADDRESS;
   musubi::runtime::BarrierPayload payload{};
   payload[0] = reinterpret_cast<std::uintptr_t>(*pointer);
-  musubi::c_api::meet(process->runtime, Call::broadcast, payload);
+  musubi::c_api::meet(job->runtime, Call::broadcast, payload);
   *pointer = reinterpret_cast<void*>(static_cast<std::uintptr_t>(payload[0]));
   return MUSUBI_OK;
 }
 
 MUSUBI_EXPORT int musubi_broadcast_values(void* values, size_t bytes, int root) {
-  Process* const process = current_process();
-  if (process == nullptr) return MUSUBI_ERROR_STATE;
-  Runtime& runtime = process->runtime;
+  Job* const job = current_job();
+  if (job == nullptr) return MUSUBI_ERROR_STATE;
+  Runtime& runtime = job->runtime;
   if (!is_rank(runtime, root) || bytes > values_bytes_max) return MUSUBI_ERROR_ARGUMENT;
   if (bytes == 0) return MUSUBI_OK;
   if (values == nullptr) return MUSUBI_ERROR_ADDRESS;

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "c_api/collective_calls.h"
-#include "c_api/process.h"
+#include "c_api/job.h"
 #include "global_pages/one_sided_directory.h"
 #include "musubi/gas.h"
 
@@ -169,7 +169,7 @@ void GlobalSpace::unshare(PageAllocation& allocation) {
 }
 
 GlobalSpace* current_space() noexcept {
-  return current_process() == nullptr ? nullptr : space_of_process.load(std::memory_order_acquire);
+  return current_job() == nullptr ? nullptr : space_of_process.load(std::memory_order_acquire);
 }
 
 // Half of the remaining memory for bytes of pages, an eighth of that for the directory.

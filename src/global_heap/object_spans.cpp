@@ -19,7 +19,7 @@ Task<std::optional<std::uint64_t>> ObjectAllocator::take_span(Rank owner, SpanWo
   const std::optional<std::uint64_t> begin =
       co_await pages_.take(owner, units * unit_bytes, unit_bytes, PageState::other);
   if (!begin) co_return std::nullopt;
-  // ObjectAllocator of a larger span begin in its first unit.
+  // Objects of a larger span begin in its first unit.
   std::array<std::uint64_t, span_units(cached_class_count - 1)> words;
   const std::size_t count = units <= words.size() ? units : 1;
   const SpanWord word(kind.size_class(), *begin / unit_bytes);

@@ -1,4 +1,4 @@
-// ObjectAllocator of any size at any rank: allocated and freed in caches of this process as far as they
+// Objects of any size at any rank: allocated and freed in caches of this process as far as they
 // suffice, otherwise by batches at the heap.
 #pragma once
 

@@ -13,7 +13,7 @@ inline constexpr std::uint64_t unit_bytes = 65536;
 inline constexpr std::uint64_t granule_bytes = 16;
 
 inline constexpr unsigned class_count = 152;  // up to 8 TiB
-// ObjectAllocator of these classes, up to 256 KiB, go through caches. A larger one is a span of its own.
+// Objects of these classes, up to 256 KiB, go through caches. A larger one is a span of its own.
 inline constexpr unsigned cached_class_count = 52;
 inline constexpr unsigned batch_objects_max = 62;
 

@@ -2,7 +2,7 @@
 // dynamic linker and Musubi, whose buffers go to the kernel or are needed inside the fault handler.
 //
 // Each rank allocates in its own part of the shared heap; the address identifies the owner. Memory of another
-// rank is returned by message (foreign_memory.h). jemalloc keeps its metadata apart from the memory, so that
+// rank is returned by message (remote_heap.h). jemalloc keeps its metadata apart from the memory, so that
 // an allocator never causes sharing: nothing here reads or writes a byte of shared memory except to zero or
 // copy bytes for the caller. Free memory returns to the system (free_pages.h).
 #pragma once

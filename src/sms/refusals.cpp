@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "sms/process.h"
+#include "sms/job.h"
 
 namespace musubi::sms {
 
@@ -13,7 +13,7 @@ void refuse(const char* function, const std::string& text) {
 
 void end_job(const std::string& text) {
   std::fflush(nullptr);
-  if (Process* const process = current_process()) process->runtime.ending().abort(1, text);
+  if (Job* const job = current_job()) job->runtime.ending().abort(1, text);
   std::fprintf(stderr, "musubi: %s\n", text.c_str());
   std::_Exit(1);
 }

@@ -1,4 +1,4 @@
-// ObjectAllocator of global heaps over a network as bad as the contract of the fabric allows: none is given
+// Objects of global heaps over a network as bad as the contract of the fabric allows: none is given
 // out twice, none is lost, and every wrong free is refused.
 #include <gtest/gtest.h>
 

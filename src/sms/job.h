@@ -14,8 +14,8 @@
 
 namespace musubi::sms {
 
-struct Process {
-  Process(runtime::Runtime& runtime, bool owns_job);
+struct Job {
+  Job(runtime::Runtime& runtime, bool owns_job);
 
   runtime::Runtime& runtime;
   const bool owns_job;     // sms_startup has joined it, so sms_shutdown leaves it
@@ -26,18 +26,18 @@ struct Process {
 };
 
 // Null outside of sms_startup and sms_shutdown.
-Process* current_process() noexcept;
+Job* current_job() noexcept;
 // For a call of `function`. Ends the job if the call is before sms_startup, after sms_shutdown, or on another
 // thread.
-Process& process_in(const char* function);
+Job& job_in(const char* function);
 
 // Joins the job if the program is not in it; a program whose command line asks for other processes is started
 // again. Ends the job on failure, or if sms_startup has been called already.
-Process& join(int argc, char** argv);
+Job& join(int argc, char** argv);
 // Late accesses of the program still find their memory.
 void let_go() noexcept;
 
 // The process of this number, as a manager in a call of `function`. Ends the job if it does not exist.
-Rank manager_in(const Process& process, const char* function, int number);
+Rank manager_in(const Job& job, const char* function, int number);
 
 }  // namespace musubi::sms
