@@ -4,7 +4,7 @@
 
 #include "c_api/collective_calls.h"
 #include "c_api/job.h"
-#include "global_pages/one_sided_directory.h"
+#include "global_pages/directory.h"
 #include "musubi/gas.h"
 
 namespace musubi::c_api {

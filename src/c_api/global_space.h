@@ -13,7 +13,6 @@
 #include "c_api/page_frames.h"
 #include "c_api/page_homes.h"
 #include "global_pages/directory.h"
-#include "global_pages/home_directory.h"
 #include "global_pages/pages.h"
 #include "runtime/api/global_transfer.h"
 #include "runtime/api/runtime.h"

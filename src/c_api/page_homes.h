@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "global_pages/home_directory.h"
+#include "global_pages/directory.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::c_api {
