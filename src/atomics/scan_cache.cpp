@@ -17,8 +17,8 @@
 #include <string_view>
 
 #include "base/hash.h"
-#include "os/build_id.h"
 #include "os/memory.h"
+#include "os/symbol_table.h"
 #include "os/system_call.h"
 
 namespace musubi::atomics {

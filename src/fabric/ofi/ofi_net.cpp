@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "os/clock.h"
-#include "os/signals_kept.h"
+#include "os/signal_calls.h"
 
 namespace musubi::fabric::ofi {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "os/signals_kept.h"
+#include "os/signal_calls.h"
 
 #include "fabric/ofi/ofi_net.h"
 

@@ -16,7 +16,7 @@
 #include "image/process/refused_call.h"
 #include "omp/open_singles.h"
 #include "omp/thread.h"
-#include "os/fault_context.h"
+#include "os/signal_frame.h"
 #include "runtime/api/own_build.h"
 #include "runtime/threads/waiting.h"
 #include "vm/signal/fault_handler.h"

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "os/fault_context.h"
+#include "os/signal_frame.h"
 #include "os/system_call.h"
 #include "vm/signal/code_location.h"
 #include "vm/signal/crash_text.h"

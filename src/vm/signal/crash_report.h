@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/ids.h"
-#include "os/fault_context.h"
+#include "os/signal_frame.h"
 #include "vm/signal/crash_text.h"
 #include "vm/signal/stack_registry.h"
 

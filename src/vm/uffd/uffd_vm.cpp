@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-#include "os/touch.h"
+#include "os/cpu.h"
 
 namespace musubi::vm {
 
