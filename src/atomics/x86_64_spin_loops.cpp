@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "atomics/spin_loops.h"
-#include "atomics/x86_64_length.h"
+#include "atomics/site.h"
+#include "atomics/x86_64_instruction.h"
 
 namespace musubi::atomics {
 namespace {

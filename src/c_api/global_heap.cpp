@@ -2,9 +2,11 @@
 
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "c_api/collective_calls.h"
 #include "c_api/job.h"
+#include "c_api/thread_end.h"
 #include "musubi/gheap.h"
 
 namespace musubi::c_api {
@@ -41,6 +43,13 @@ void refuse_impossible_way(runtime::Runtime& runtime, const global_heap::ForcedW
 std::uint64_t part_of_heap(const runtime::GlobalMemory& memory) {
   constexpr std::uint64_t page = global_heap::control_bytes;
   return memory.bytes() / 2 / page * page;
+}
+
+constinit thread_local global_heap::ObjectCache* cache_of_thread = nullptr;
+
+void let_go_of_cache() {
+  give_back_thread_objects();
+  delete std::exchange(cache_of_thread, nullptr);
 }
 
 }  // namespace
@@ -142,6 +151,20 @@ void explain_heap_call(const char* call, const char* text) {
 
 int last_heap_error() noexcept {
   return last_error;
+}
+
+global_heap::ObjectCache& thread_objects(const GlobalHeap& heap) {
+  if (cache_of_thread == nullptr) {
+    static ThreadEnd end(let_go_of_cache);
+    cache_of_thread = new global_heap::ObjectCache(heap.ranks());
+    end.expect();
+  }
+  return *cache_of_thread;
+}
+
+void give_back_thread_objects() {
+  if (cache_of_thread == nullptr) return;
+  if (GlobalHeap* const heap = current_heap_or_null()) heap->run(heap->objects.flush(*cache_of_thread));
 }
 
 }  // namespace musubi::c_api

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/check.h"
 #include "c_api/collective_calls.h"
 #include "c_api/job.h"
 #include "global_pages/directory.h"
@@ -189,6 +190,45 @@ GlobalSpace* make_global_space(runtime::Runtime& runtime) {
   space_of_process.store(new GlobalSpace(runtime, place), std::memory_order_release);
   meet(runtime, Call::gas_alloc);  // every rank's heap is open
   return space_of_process.load();
+}
+
+PageFrames::PageFrames(runtime::Runtime& runtime, std::uint64_t begin, std::uint64_t bytes)
+    : runtime_(runtime),
+      layout_(runtime::GlobalMemory::region, begin, bytes),
+      heap_(runtime, layout_, {}, false),
+      cache_(runtime.ranks()) {
+  heap_.open(0);  // it grows
+}
+
+Task<std::optional<std::uint64_t>> PageFrames::take(std::uint64_t bytes) {
+  auto pass = co_await gate_.enter();
+  std::optional<std::uint64_t> offset = heap_.objects.allocate_at_once(cache_, runtime_.self(), bytes);
+  if (!offset) offset = co_await heap_.objects.allocate(cache_, runtime_.self(), bytes);
+  if (!offset) co_return std::nullopt;
+  co_return layout_.data_at(*offset);
+}
+
+Task<> PageFrames::give_back(Rank owner, std::uint64_t place, std::uint64_t) {
+  auto pass = co_await gate_.enter();
+  const std::uint64_t offset = place - layout_.data_at(0);
+  std::optional<global_heap::Freed> freed = heap_.objects.free_at_once(cache_, owner, offset);
+  if (!freed) freed = co_await heap_.objects.free(cache_, owner, offset);
+  MUSUBI_CHECK(*freed == global_heap::Freed::done, "the bytes of a page at rank %u were no object",
+               owner.value);
+}
+
+runtime::Answer PageHome::run(Rank caller, std::span<const std::byte> request,
+                              std::span<std::byte> reply) noexcept {
+  GlobalSpace* const space = current_space();
+  MUSUBI_CHECK(space != nullptr);
+  return {0, space->home().serve(caller, request, reply)};
+}
+
+Task<std::size_t> PageHomeCalls::ask(Rank home, std::span<const std::byte> question,
+                                     std::span<std::byte> answer) {
+  const runtime::Answer answered =
+      co_await runtime_.remote_calls().ask(home, page_home_procedure, question, answer);
+  co_return answered.bytes;
 }
 
 }  // namespace musubi::c_api

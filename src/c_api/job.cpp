@@ -13,8 +13,8 @@
 
 #include "base/export.h"
 #include "c_api/collective_calls.h"
+#include "c_api/global_heap.h"
 #include "c_api/started_calls.h"
-#include "c_api/thread_objects.h"
 #include "heap/heap.h"
 #include "musubi/musubi.h"
 #include "runtime/join_job.h"

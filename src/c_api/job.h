@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "c_api/added_memory.h"
-#include "c_api/page_homes.h"
+#include "c_api/global_space.h"
 #include "heap/heap.h"
 #include "heap/heap_messages.h"
 #include "runtime/api/runtime.h"

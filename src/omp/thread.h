@@ -15,7 +15,7 @@
 namespace musubi::omp {
 
 // A task: the state that it may change for itself alone, and its position. A thread's part of a region is a
-// task, too (ImplicitTask, in thread.h).
+// task, too (ImplicitTask).
 
 // The tasks of a taskgroup, or of another construct that has reductions over tasks.
 struct TaskGroup {

@@ -1,13 +1,13 @@
 #include "sms/job.h"
 
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "c_api/job.h"
 #include "runtime/join_job.h"
 #include "sms/collective_calls.h"
-#include "sms/refusals.h"
-#include "sms/start_alone.h"
 
 namespace musubi::sms {
 namespace {
@@ -73,6 +73,17 @@ Rank manager_in(const Job& job, const char* function, int number) {
     refuse(function, "there is no process " + std::to_string(number) + ": a manager is a process from 0 to " +
                          std::to_string(ranks - 1));
   return Rank{static_cast<std::uint32_t>(number)};
+}
+
+void refuse(const char* function, const std::string& text) {
+  end_job(std::string(function) + ": " + text);
+}
+
+void end_job(const std::string& text) {
+  std::fflush(nullptr);
+  if (Job* const job = current_job()) job->runtime.ending().abort(1, text);
+  std::fprintf(stderr, "musubi: %s\n", text.c_str());
+  std::_Exit(1);
 }
 
 }  // namespace musubi::sms

@@ -6,10 +6,11 @@
 #include <pthread.h>
 
 #include <bitset>
+#include <cstdint>
+#include <string>
 
 #include "base/ids.h"
 #include "runtime/api/runtime.h"
-#include "sms/page_managers.h"
 #include "sms/shared_memory.h"
 
 namespace musubi::sms {
@@ -39,5 +40,16 @@ void let_go() noexcept;
 
 // The process of this number, as a manager in a call of `function`. Ends the job if it does not exist.
 Rank manager_in(const Job& job, const char* function, int number);
+
+// Misuse of sms.h ends the job with a line, since its functions return no errors:
+// `<function>: <cause and remedy>`, exit status 1. Any thread, in a job or outside of it.
+[[noreturn]] void refuse(const char* function, const std::string& text);
+// The same without a function's name: the program's own words.
+[[noreturn]] void end_job(const std::string& text);
+
+// A program of sms.h that was started alone may ask for other processes after `--` on its command line.
+// `musubi run` then starts it again, with all processes. Returns if the command line has no `--`: then the program is one process. Otherwise becomes `musubi run`,
+// with the same process id, or ends with a line. Called before other threads exist.
+void start_others_if_asked(int argc, char** argv);
 
 }  // namespace musubi::sms

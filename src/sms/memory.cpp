@@ -7,7 +7,6 @@
 #include "runtime/threads/waiting.h"
 #include "sms/collective_calls.h"
 #include "sms/job.h"
-#include "sms/refusals.h"
 
 using musubi::Rank;
 using musubi::sms::Call;

@@ -3,14 +3,13 @@
 #include <string>
 
 #include "base/export.h"
+#include "c_api/global_heap.h"
 #include "c_api/job.h"
 #include "c_api/started_calls.h"
-#include "c_api/thread_objects.h"
 #include "musubi/sms.h"
 #include "runtime/threads/waiting.h"
 #include "sms/collective_calls.h"
 #include "sms/job.h"
-#include "sms/refusals.h"
 
 using musubi::Rank;
 using musubi::sms::Call;

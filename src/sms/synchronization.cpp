@@ -6,7 +6,6 @@
 #include "runtime/threads/waiting.h"
 #include "sms/collective_calls.h"
 #include "sms/job.h"
-#include "sms/refusals.h"
 
 using musubi::ConditionId;
 using musubi::LockId;

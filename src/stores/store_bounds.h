@@ -7,7 +7,6 @@
 #include "base/store_bound.h"
 #include "stores/data_objects.h"
 #include "stores/loaded_code.h"
-#include "stores/memory_kinds.h"
 #include "stores/region_stores.h"
 
 namespace musubi::stores {

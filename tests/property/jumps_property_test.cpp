@@ -1,4 +1,4 @@
-// Jumps that share bytes with the code after them (atomics/x86_64_overlapping_jumps.h): for any bytes they
+// Jumps that share bytes with the code after them (atomics/x86_64_plan.h): for any bytes they
 // land at their targets, change no foreign byte, and no two targets overlap.
 #include <gtest/gtest.h>
 

@@ -6,12 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "atomics/fault.h"
-#include "atomics/function_ranges.h"
 #include "atomics/patch.h"
 #include "atomics/scan_cache.h"
 #include "atomics/site.h"
-#include "atomics/spin_loops.h"
 #include "image/libraries/loaded_objects.h"
 #include "image/process/refused_call.h"
 #include "omp/open_singles.h"

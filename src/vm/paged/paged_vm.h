@@ -8,7 +8,6 @@
 
 #include "base/result.h"
 #include "os/signal_frame.h"
-#include "vm/copy_source.h"
 #include "vm/paged/views.h"
 #include "vm/signal/signal_owner.h"
 #include "vm/space.h"

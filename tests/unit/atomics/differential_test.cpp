@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "atomics/fault.h"
 #include "atomics/patch.h"
 #include "atomics/x86_64_entry.h"
 #include "base/random.h"

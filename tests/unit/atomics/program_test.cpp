@@ -9,7 +9,6 @@
 #include <mutex>
 #include <thread>
 
-#include "atomics/fault.h"
 #include "atomics/patch.h"
 #include "subject.h"
 #include "traps.h"

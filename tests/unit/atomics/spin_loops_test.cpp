@@ -1,5 +1,5 @@
 // Code that gcc 12 generates for spin-waits, and for loops that resemble them.
-#include "atomics/spin_loops.h"
+#include "atomics/site.h"
 
 #include <gtest/gtest.h>
 
