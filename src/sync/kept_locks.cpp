@@ -119,7 +119,7 @@ Task<bool> LockTable::give(Kept kept) {
     if (settled == Settled::claimed) {
       local.kept.store(false);
       local.listed = false;
-      co_await p.queue.unlock(local.number, &p.gift);
+      co_await p.queue.unlock(local.number, &p.payload);
     }
     if (holds) local.hold.give_back();
   }
@@ -144,7 +144,7 @@ Task<> LockTable::give_up(LockId lock) {
   if (p.is_claimed(local)) {
     co_await p.protocol.release(Scope::of_lock(lock, p.fabric.self()), false);
     local.kept.store(false);
-    co_await p.queue.unlock(lock.value, &p.gift);
+    co_await p.queue.unlock(lock.value, &p.payload);
   }
   local.hold.give_back();
 }

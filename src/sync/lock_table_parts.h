@@ -40,7 +40,7 @@ struct LockTable::Parts {
   std::uint64_t* words;
   SignatureReader signatures;
   ToldStamps told;
-  NewsGift gift;
+  NewsPayload payload;
   Hooks hooks;
   std::uint32_t uses_before_stay = 0;  // 0: no lock stays
   ReleaseRequests* requests = nullptr;

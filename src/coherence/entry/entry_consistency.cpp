@@ -64,7 +64,7 @@ Task<> EntryConsistency::retake(LockId lock) {
 // A critical section of a lock of the block's own, to which only the changes of modifications are bound.
 Task<> EntryConsistency::modify(BlockId id, Modification& modification) {
   auto pass = co_await modify_gates_.of(id).enter();
-  const remote_lock::Taken taken = co_await block_locks_.lock(id.value, ground_.space.initial_home(id));
+  const remote_lock::Acquisition taken = co_await block_locks_.lock(id.value, ground_.space.initial_home(id));
   {
     auto door = co_await ground_.door.enter();
     const std::uint64_t head = ground_.board.head_of_atomics(id);

@@ -21,11 +21,11 @@
 #include "image/process/refused_call.h"
 #include "image/threads/program_threads.h"
 #include "omp/process.h"
+#include "os/cpu.h"
 #include "os/errno_kept.h"
 #include "os/memory.h"
 #include "os/signal_calls.h"
 #include "os/system_call.h"
-#include "os/thread_pointer.h"
 #include "runtime/api/threads.h"
 
 namespace musubi::image {

@@ -46,7 +46,7 @@ AtomicOperation operation_of(const OperationRequest& request) noexcept {
 // an acquire in order.
 bool may_operate(const Hooks& hooks, const HomeSection& section, const OperationRequest& request) noexcept {
   if ((!section.has_bytes() && !section.is_live()) || section.holds_back()) return false;
-  // A caller that asks for an operation without a change wants the block itself (sms/page_managers.cpp).
+  // A caller that asks for an operation without a change wants the block itself (sms/shared_memory.cpp).
   if (section.is_live() && request.kind == AtomicOperation::Kind::load) return false;
   if (request.orders_nothing != 0) return true;
   if (request.in_order == 0 && !section.keeps_order()) return true;

@@ -38,7 +38,7 @@ void mark(const VisitLayout& layout, vm::BlockRun run, fabric::Step* to, std::ui
 }
 
 // The words of the block, and its public copy if there is a place for it.
-class PiggybackedWords final : public remote_lock::Along {
+class PiggybackedWords final : public remote_lock::Piggyback {
  public:
   PiggybackedWords(const HeldBlock& b, Lock& lock)
       : steps_{fabric::get(words_region, word_offset(b.id, 0), &lock.words, sizeof lock.words),
@@ -57,7 +57,7 @@ Task<Lock> Takeovers::lock(const HeldBlock& b, std::byte* place) {
   Lock lock{};
   lock.place = place;
   PiggybackedWords along(b, lock);
-  const remote_lock::Taken taken = co_await ground_.locks.lock(b.id.value, b.initial_home, &along);
+  const remote_lock::Acquisition taken = co_await ground_.locks.lock(b.id.value, b.initial_home, &along);
   lock.previous = taken.previous;
   lock.knows_words = taken.was_along;
   co_return lock;

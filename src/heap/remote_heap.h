@@ -10,7 +10,7 @@
 
 namespace musubi::heap {
 
-class ForeignMemory : public PageGiver {
+class RemoteHeap : public PageReleaser {
  public:
   // Returns memory to `owner`, which allocated it, now or later: `bytes` of a mapping, or, for 0, all of an
   // allocation. The caller no longer writes to it.
@@ -22,7 +22,7 @@ class ForeignMemory : public PageGiver {
   virtual void take_back() noexcept = 0;
 
  protected:
-  ~ForeignMemory() = default;
+  ~RemoteHeap() = default;
 };
 
 }  // namespace musubi::heap

@@ -11,28 +11,28 @@
 #include <string>
 #include <vector>
 
-#include "atomics/kept_scans.h"
+#include "atomics/scan_cache.h"
 
 namespace musubi::atomics {
 namespace {
 
 namespace fs = std::filesystem;
 
-class AtomicsKeptScans : public testing::Test {
+class AtomicsScanCache : public testing::Test {
  protected:
-  AtomicsKeptScans() : code_(256, 0x90), moved_(256, 0x90) {
+  AtomicsScanCache() : code_(256, 0x90), moved_(256, 0x90) {
     const std::uint8_t site[] = {0xf0, 0x48, 0x0f, 0xb1, 0x11};  // lock cmpxchg %rdx, (%rcx)
     const std::uint8_t padding[] = {0x66, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0};
     std::copy(std::begin(site), std::end(site), code_.begin() + 20);
     std::copy(std::begin(padding), std::end(padding), code_.begin() + 39);
     moved_ = code_;
-    char name[] = "/tmp/kept_scans_XXXXXX";
+    char name[] = "/tmp/scan_cache_XXXXXX";
     root_ = ::mkdtemp(name);
     kept_ = {root_ + "/cache/musubi", "build"};
     object_.scan = find_sites(ranges(code_));
-    object_.has_load_spins = true;
+    object_.has_spin_loops = true;
   }
-  ~AtomicsKeptScans() override { fs::remove_all(root_); }
+  ~AtomicsScanCache() override { fs::remove_all(root_); }
 
   static std::vector<CodeRange> ranges(const std::vector<std::uint8_t>& code) {
     return {{reinterpret_cast<std::uintptr_t>(code.data()), code.size()}};
@@ -50,11 +50,11 @@ class AtomicsKeptScans : public testing::Test {
 
   std::vector<std::uint8_t> code_, moved_;
   std::string root_;
-  KeptScans kept_{"", ""};
+  ScanCache kept_{"", ""};
   ObjectScan object_;
 };
 
-TEST_F(AtomicsKeptScans, FindsAtAnotherAddressWhatWasKept) {
+TEST_F(AtomicsScanCache, FindsAtAnotherAddressWhatWasKept) {
   ASSERT_EQ(object_.scan.sites.size(), 1u);
   ASSERT_FALSE(is_found());
   ::mkdir((root_ + "/cache").c_str(), 0700);
@@ -68,15 +68,15 @@ TEST_F(AtomicsKeptScans, FindsAtAnotherAddressWhatWasKept) {
   EXPECT_EQ(found->scan.sites[0].code, object_.scan.sites[0].code);
   EXPECT_EQ(found->scan.padding.size(), object_.scan.padding.size());
   EXPECT_EQ(found->scan.instructions, object_.scan.instructions);
-  EXPECT_TRUE(found->has_load_spins);
+  EXPECT_TRUE(found->has_spin_loops);
 }
 
-TEST_F(AtomicsKeptScans, BelongToOneObjectOneBuildAndOneCode) {
+TEST_F(AtomicsScanCache, BelongToOneObjectOneBuildAndOneCode) {
   keep();
   ASSERT_TRUE(is_found());
   EXPECT_FALSE(is_found("another"));
   EXPECT_FALSE(is_found(""));
-  EXPECT_FALSE(KeptScans(root_ + "/cache/musubi", "another build").find("object", ranges(code_)));
+  EXPECT_FALSE(ScanCache(root_ + "/cache/musubi", "another build").find("object", ranges(code_)));
   moved_[21] = 0x90;
   EXPECT_FALSE(kept_.find("object", ranges(moved_)));
   moved_ = code_;
@@ -87,7 +87,7 @@ TEST_F(AtomicsKeptScans, BelongToOneObjectOneBuildAndOneCode) {
   EXPECT_FALSE(kept_.find("object", ranges(moved_)));
 }
 
-TEST_F(AtomicsKeptScans, AreNotBelievedWhenDamaged) {
+TEST_F(AtomicsScanCache, AreNotBelievedWhenDamaged) {
   keep();
   ASSERT_EQ(files().size(), 1u);
   const fs::path path = files()[0];
@@ -112,7 +112,7 @@ TEST_F(AtomicsKeptScans, AreNotBelievedWhenDamaged) {
   EXPECT_TRUE(is_found());
 }
 
-TEST_F(AtomicsKeptScans, AreNotReadWhereOthersMayWrite) {
+TEST_F(AtomicsScanCache, AreNotReadWhereOthersMayWrite) {
   keep();
   const fs::path path = files()[0];
   fs::permissions(path, fs::perms::others_write, fs::perm_options::add);
@@ -125,11 +125,11 @@ TEST_F(AtomicsKeptScans, AreNotReadWhereOthersMayWrite) {
   EXPECT_EQ(files().size(), 1u);
 }
 
-TEST_F(AtomicsKeptScans, OldFilesMakeRoom) {
+TEST_F(AtomicsScanCache, OldFilesMakeRoom) {
   keep("first");
   const auto one = fs::file_size(files()[0]);
   fs::last_write_time(files()[0], fs::file_time_type::clock::now() - std::chrono::hours(1));
-  const KeptScans small(root_ + "/cache/musubi", "build", 3 * one + one / 2);
+  const ScanCache small(root_ + "/cache/musubi", "build", 3 * one + one / 2);
   for (const char* const name : {"second", "third", "fourth", "fifth"}) {
     small.keep(name, ranges(code_), object_);
   }
@@ -138,8 +138,8 @@ TEST_F(AtomicsKeptScans, OldFilesMakeRoom) {
   EXPECT_FALSE(is_found("first"));
 }
 
-TEST_F(AtomicsKeptScans, NothingIsKeptWithoutAFolder) {
-  const KeptScans none("", "build"), nowhere("/proc/no/such", "build");
+TEST_F(AtomicsScanCache, NothingIsKeptWithoutAFolder) {
+  const ScanCache none("", "build"), nowhere("/proc/no/such", "build");
   none.keep("object", ranges(code_), object_);
   nowhere.keep("object", ranges(code_), object_);
   EXPECT_FALSE(none.find("object", ranges(code_)));

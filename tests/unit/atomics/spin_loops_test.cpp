@@ -1,5 +1,5 @@
 // Code that gcc 12 generates for spin-waits, and for loops that resemble them.
-#include "atomics/load_spins.h"
+#include "atomics/site.h"
 
 #include <gtest/gtest.h>
 
@@ -13,15 +13,15 @@ bool found_in(const std::vector<std::uint8_t>& loop) {
   constexpr std::size_t around = 16;
   std::vector<std::uint8_t> code(around + loop.size() + around, 0x90);
   for (std::size_t i = 0; i < loop.size(); ++i) code[around + i] = loop[i];
-  return has_load_spins(code.data(), code.size());
+  return has_spin_loops(code.data(), code.size());
 }
 
-TEST(LoadSpins, AWaitForAGlobal) {
+TEST(SpinLoops, AWaitForAGlobal) {
   // mov x(%rip),%eax; test %eax,%eax; je
   EXPECT_TRUE(found_in({0x8b, 0x05, 0x92, 0x31, 0, 0, 0x85, 0xc0, 0x74, 0xf6}));
 }
 
-TEST(LoadSpins, AWaitForAnyValueBehindAPointer) {
+TEST(SpinLoops, AWaitForAnyValueBehindAPointer) {
   // mov (%rdx),%eax; cmp %eax,%edi; jne
   EXPECT_TRUE(found_in({0x8b, 0x02, 0x39, 0xc7, 0x75, 0xfa}));
   // The same, with a pause.
@@ -30,7 +30,7 @@ TEST(LoadSpins, AWaitForAnyValueBehindAPointer) {
   EXPECT_TRUE(found_in({0x83, 0x3a, 0x00, 0x74, 0xfb}));
 }
 
-TEST(LoadSpins, AWaitInCodeThatIsNotOptimised) {
+TEST(SpinLoops, AWaitInCodeThatIsNotOptimised) {
   // mov -8(%rbp),%rax; mov (%rax),%eax; mov %eax,-16(%rbp); cmpl $0,-16(%rbp); je
   EXPECT_TRUE(
       found_in({0x48, 0x8b, 0x45, 0xf8, 0x8b, 0x00, 0x89, 0x45, 0xf0, 0x83, 0x7d, 0xf0, 0x00, 0x74, 0xf1}));
@@ -39,7 +39,7 @@ TEST(LoadSpins, AWaitInCodeThatIsNotOptimised) {
                         0x84, 0xc0, 0x75, 0xed}));
 }
 
-TEST(LoadSpins, NoWaitIsASearch) {
+TEST(SpinLoops, NoWaitIsASearch) {
   // add $1,%rax; cmpb $0,(%rax); jne: the length of a string
   EXPECT_FALSE(found_in({0x48, 0x83, 0xc0, 0x01, 0x80, 0x38, 0x00, 0x75, 0xf7}));
   // mov 8(%rax),%rax; test %rax,%rax; jne: the end of a list
@@ -49,23 +49,23 @@ TEST(LoadSpins, NoWaitIsASearch) {
                          0x7d, 0xf8, 0x00, 0x75, 0xed}));
 }
 
-TEST(LoadSpins, NoWaitIsALoopThatWrites) {
+TEST(SpinLoops, NoWaitIsALoopThatWrites) {
   // mov (%rdx),%eax; mov %eax,(%rcx); test %eax,%eax; jne
   EXPECT_FALSE(found_in({0x8b, 0x02, 0x89, 0x01, 0x85, 0xc0, 0x75, 0xf8}));
 }
 
-TEST(LoadSpins, NoWaitIsALoopWithoutALoad) {
+TEST(SpinLoops, NoWaitIsALoopWithoutALoad) {
   // cmpl $0,-8(%rbp); jne
   EXPECT_FALSE(found_in({0x83, 0x7d, 0xf8, 0x00, 0x75, 0xfa}));
 }
 
-TEST(LoadSpins, AnyBytesMayBeGiven) {
+TEST(SpinLoops, AnyBytesMayBeGiven) {
   std::vector<std::uint8_t> bytes(4096);
   std::uint32_t seed = 1;
   for (unsigned round = 0; round < 200; ++round) {
     for (std::uint8_t& byte : bytes)
       byte = static_cast<std::uint8_t>((seed = seed * 1664525 + 1013904223) >> 24);
-    (void)has_load_spins(bytes.data(), bytes.size());
+    (void)has_spin_loops(bytes.data(), bytes.size());
   }
 }
 

@@ -1,4 +1,4 @@
-#include "atomics/kept_scans.h"
+#include "atomics/scan_cache.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,14 +17,14 @@
 #include <string_view>
 
 #include "base/hash.h"
-#include "os/build_id.h"
 #include "os/memory.h"
+#include "os/symbol_table.h"
 #include "os/system_call.h"
 
 namespace musubi::atomics {
 namespace {
 
-// A springboard farther from a site is out of its reach.
+// A trampoline farther from a site is out of its reach.
 constexpr std::uintptr_t padding_reach = 512;
 constexpr std::size_t file_bytes_max = std::size_t{16} << 20;
 constexpr std::string_view suffix = ".scan";
@@ -37,7 +37,7 @@ struct Header {
   std::uint64_t text_bytes = 0, ranges = 0, sites = 0, paddings = 0;
   std::uint64_t padding_checksum = 0;  // of the code in the padding ranges
   std::uint64_t instructions = 0, unsupported = 0, undecodable_bytes = 0, doubtful = 0, undecided = 0;
-  std::uint64_t has_load_spins = 0;
+  std::uint64_t has_spin_loops = 0;
 };
 struct StoredRange {
   std::uint64_t begin, bytes;
@@ -224,14 +224,14 @@ std::string identity_of(const dl_phdr_info& object, const std::string& path) {
   return identity;
 }
 
-std::string KeptScans::usual_folder() {
+std::string ScanCache::usual_folder() {
   if (const char* const cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/')
     return std::string(cache) + "/musubi";
   const char* const home = std::getenv("HOME");
   return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/musubi" : std::string();
 }
 
-std::string KeptScans::path_of(const std::string& identity) const {
+std::string ScanCache::path_of(const std::string& identity) const {
   const std::string text = text_of(identity, build_);
   char name[40];
   std::snprintf(name, sizeof name, "/%016lx%016lx",
@@ -240,7 +240,7 @@ std::string KeptScans::path_of(const std::string& identity) const {
   return folder_ + name + std::string(suffix);
 }
 
-std::optional<ObjectScan> KeptScans::find(const std::string& identity,
+std::optional<ObjectScan> ScanCache::find(const std::string& identity,
                                           const std::vector<CodeRange>& code) const {
   if (folder_.empty() || identity.empty() || code.empty() || !is_my_folder(folder_)) return std::nullopt;
   const std::vector<char> content = read_file(path_of(identity));
@@ -278,11 +278,11 @@ std::optional<ObjectScan> KeptScans::find(const std::string& identity,
   found.scan.undecodable_bytes = header.undecodable_bytes;
   found.scan.doubtful = header.doubtful;
   found.scan.undecided = header.undecided;
-  found.has_load_spins = header.has_load_spins != 0;
+  found.has_spin_loops = header.has_spin_loops != 0;
   return found;
 }
 
-void KeptScans::keep(const std::string& identity, const std::vector<CodeRange>& code,
+void ScanCache::keep(const std::string& identity, const std::vector<CodeRange>& code,
                      const ObjectScan& found) const {
   if (folder_.empty() || identity.empty() || code.empty()) return;
   ::mkdir(folder_.substr(0, folder_.rfind('/')).c_str(), 0700);
@@ -306,7 +306,7 @@ void KeptScans::keep(const std::string& identity, const std::vector<CodeRange>& 
   header.undecodable_bytes = found.scan.undecodable_bytes;
   header.doubtful = found.scan.doubtful;
   header.undecided = found.scan.undecided;
-  header.has_load_spins = found.has_load_spins ? 1 : 0;
+  header.has_spin_loops = found.has_spin_loops ? 1 : 0;
   std::vector<char> content;
   append(content, &header, 1);
   append(content, text.data(), text.size());
@@ -322,7 +322,7 @@ void KeptScans::keep(const std::string& identity, const std::vector<CodeRange>& 
 }
 
 // The oldest go first, including leftovers of interrupted writes.
-void KeptScans::make_room(std::size_t bytes) const {
+void ScanCache::make_room(std::size_t bytes) const {
   struct File {
     timespec time;
     std::size_t bytes;

@@ -20,17 +20,17 @@ namespace musubi::atomics {
 
 struct ObjectScan {
   Scan scan;  // of the padding only ranges near sites
-  bool has_load_spins = false;
+  bool has_spin_loops = false;
 };
 
 // A name for the contents of a loaded object, whose file is at `path`. Empty: none.
 std::string identity_of(const dl_phdr_info& object, const std::string& path);
 
-class KeptScans {
+class ScanCache {
  public:
   // `folder` need not exist; with an empty or unusable folder nothing is kept. `build`: of Musubi. Only a
   // folder and files that belong to this user, and that no other user can write, are used.
-  KeptScans(std::string folder, std::string build, std::size_t bytes_max = std::size_t{64} << 20)
+  ScanCache(std::string folder, std::string build, std::size_t bytes_max = std::size_t{64} << 20)
       : folder_(std::move(folder)), build_(std::move(build)), bytes_max_(bytes_max) {}
 
   // The user's cache folder, by the environment; empty: none.

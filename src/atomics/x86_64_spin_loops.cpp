@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "atomics/load_spins.h"
-#include "atomics/x86_64_length.h"
+#include "atomics/site.h"
+#include "atomics/x86_64_instruction.h"
 
 namespace musubi::atomics {
 namespace {
@@ -251,7 +251,7 @@ class Loop {
 
 }  // namespace
 
-bool has_load_spins(const void* code, std::size_t bytes) noexcept {
+bool has_spin_loops(const void* code, std::size_t bytes) noexcept {
   const auto* const c = static_cast<const std::uint8_t*>(code);
   for (std::size_t at = 0; at + 6 <= bytes; ++at) {
     std::int32_t distance = 0;

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "c_api/added_memory.h"
-#include "c_api/page_homes.h"
+#include "c_api/global_space.h"
 #include "heap/heap.h"
 #include "heap/heap_messages.h"
 #include "runtime/api/runtime.h"
@@ -38,8 +38,8 @@ class Allocation final : public runtime::Procedure {
                       std::span<std::byte> reply) noexcept override;
 };
 
-struct Process {
-  explicit Process(std::unique_ptr<runtime::Runtime> started);
+struct Job {
+  explicit Job(std::unique_ptr<runtime::Runtime> started);
 
   std::unique_ptr<runtime::Runtime> owner;
   runtime::Runtime& runtime;
@@ -60,7 +60,7 @@ struct Process {
 };
 
 // The job of this process; null outside of musubi_init and musubi_finalize. Any thread.
-Process* current_process() noexcept;
+Job* current_job() noexcept;
 
 // Joins the job and shares the heap. Errors: already joined; the errors of the parts.
 Result<void> join();
