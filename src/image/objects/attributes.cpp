@@ -126,7 +126,7 @@ std::int64_t Attributes::call_at_first_rank(const Call& call) noexcept {
       .status;
 }
 
-void Attributes::tell_what_main_set() noexcept {
+void Attributes::send_main_changes() noexcept {
   if (runtime_->ranks() == 1) return;
   const std::string_view formats = formats_.changes();
   if (!formats.empty()) spread(Change::formats, 0, formats);

@@ -53,7 +53,7 @@ class Attributes final : private runtime::Procedure {
   std::int64_t call_at_first_rank(const Call& call) noexcept;
   // Rank 0, main's thread, before a region: sends the changes that main made without a call
   // (stream_formats.h, library_variables.h).
-  void tell_what_main_set() noexcept;
+  void send_main_changes() noexcept;
   // The ids of rank 0, which the program sees on all ranks.
   ProcessIds process_ids() noexcept;
 
