@@ -22,7 +22,7 @@ using musubi::image::Job;
 using musubi::image::KernelAccess;
 using musubi::image::Next;
 using musubi::image::owner_of;
-using musubi::image::StreamHere;
+using musubi::image::LocalStream;
 using musubi::image::Streams;
 using musubi::image::StreamUse;
 using musubi::image::told;
