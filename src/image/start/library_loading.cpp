@@ -94,9 +94,9 @@ class Load final : public LinkerWatch {
 };
 
 // One thread of the job loads at a time; a constructor of a library may open other libraries.
-class Turn {
+class LoadingLock {
  public:
-  explicit Turn(runtime::Runtime& runtime) : runtime_(runtime) {
+  explicit LoadingLock(runtime::Runtime& runtime) : runtime_(runtime) {
     if (depth++ != 0) return;
     const auto thread = static_cast<std::uint64_t>(::syscall(SYS_gettid));
     const std::uint64_t me = (std::uint64_t{runtime.self().value} + 1) << 32 | thread;
@@ -107,17 +107,17 @@ class Turn {
       sleep_ns = std::min(sleep_ns * 2, 1'000'000L);
     }
   }
-  ~Turn() {
+  ~LoadingLock() {
     if (--depth == 0) runtime_.words().store(Rank{0}, loading_word, 0);
   }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  LoadingLock(const LoadingLock&) = delete;
+  LoadingLock& operator=(const LoadingLock&) = delete;
 
  private:
   static constinit thread_local int depth;
   runtime::Runtime& runtime_;
 };
-constinit thread_local int Turn::depth = 0;
+constinit thread_local int LoadingLock::depth = 0;
 
 // Attaches a thread unknown to the runtime while it works for the runtime.
 class Attached {
@@ -143,7 +143,7 @@ struct Request {
 static_assert(sizeof(Request) <= runtime::call_bytes_max);
 
 // Makes the libraries part of the program at this rank. Runs the constructors of private ones.
-void take_in(Job& job, const Load& load, bool own_bytes_win) {
+void add_to_program(Job& job, const Load& load, bool own_bytes_win) {
   job.choice.decide(load.objects());
   std::vector<link_map*> kept;
   next_place = load.next();
@@ -189,7 +189,7 @@ class LoadProcedure final : public runtime::Procedure {
       job_.runtime.ending().abort(1, who + " has loaded other libraries, or to other addresses, for " + what +
                                          ": install the same files for every rank");
     }
-    take_in(job_, load, false);
+    add_to_program(job_, load, false);
     return {};
   }
 
@@ -253,7 +253,7 @@ void* open_library(Job& job, OpenFunction open, const void* caller, const char* 
     return nullptr;
   }
   const Attached attached(job.runtime);
-  const Turn turn(job.runtime);
+  const LoadingLock lock(job.runtime);
   const std::uintptr_t first_place = next_place;
   flags |= RTLD_NODELETE;
   Load load(job, first_place);
@@ -266,7 +266,7 @@ void* open_library(Job& job, OpenFunction open, const void* caller, const char* 
   if (load.objects().empty() && (flags & RTLD_GLOBAL) == 0) return handle_of_job(handle);
   // A handle of the C library is the address of the object.
   spread(job, load, first_place, *static_cast<const link_map*>(handle), flags);
-  take_in(job, load, true);
+  add_to_program(job, load, true);
   run_constructors(load.objects(), job.arguments);
   return handle_of_job(handle);
 }
