@@ -71,7 +71,7 @@ Value<Parameter> take(std::span<const std::byte>& rest) noexcept {
 
 // The bytes of the argument that is the reply; empty for any other.
 template <class Parameter>
-std::span<std::byte> reply_in(Value<Parameter>& argument) noexcept {
+std::span<std::byte> reply_in(std::remove_reference_t<Parameter>& argument) noexcept {
   if constexpr (is_reply<Parameter>) {
     static_assert(sizeof argument <= runtime::call_bytes_max);
     return std::as_writable_bytes(std::span(&argument, 1));
@@ -130,16 +130,17 @@ class OwnerCalls final : private runtime::Procedure {
   // Collective, before the program runs. `part` serves the calls of other ranks.
   template <class Part>
   void start(runtime::Runtime& runtime, runtime::ProcedureId id, Part& part) noexcept {
-    calls_ = &runtime.remote_calls();
+    runtime_ = &runtime;
     id_ = id;
     part_ = &part;
-    if (runtime.ranks() > 1) calls_->serve(id, *this);
+    if (runtime.ranks() > 1) runtime.remote_calls().serve(id, *this);
   }
-  // Runs `function` at `owner`, which may be this rank.
+  // Runs `function` at `owner`; on the calling thread if that is this rank.
   template <auto function, class... Arguments>
   std::int64_t at(Rank owner, Arguments&&... arguments) noexcept {
     const auto send = [&](std::span<const std::byte> request, std::span<std::byte> reply) {
-      return calls_->call(owner, id_, request, reply).status;
+      return owner == runtime_->self() ? run(owner, request, reply).status
+                                       : runtime_->remote_calls().call(owner, id_, request, reply).status;
     };
     return owner_calls::Shape<decltype(function)>::send(number_of<function>(), send, arguments...);
   }
@@ -147,7 +148,7 @@ class OwnerCalls final : private runtime::Procedure {
   template <auto function, class... Arguments>
   std::int64_t at_others(Arguments&&... arguments) noexcept {
     const auto send = [&](std::span<const std::byte> request, std::span<std::byte>) {
-      return calls_->call_others(id_, request);
+      return runtime_->remote_calls().call_others(id_, request);
     };
     return owner_calls::Shape<decltype(function)>::send(number_of<function>(), send, arguments...);
   }
@@ -170,7 +171,7 @@ class OwnerCalls final : private runtime::Procedure {
     return serve[number](part_, request, reply);
   }
 
-  runtime::RemoteCalls* calls_ = nullptr;
+  runtime::Runtime* runtime_ = nullptr;
   runtime::ProcedureId id_{};
   void* part_ = nullptr;
 };
