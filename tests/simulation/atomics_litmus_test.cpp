@@ -93,7 +93,7 @@ class AtomicPlay final : public Play {
   }
   Task<> poll(Node& node) override {
     (void)co_await node.background().answer();
-    if (random().chance(30)) (void)co_await node.background().turn();
+    if (random().chance(30)) (void)co_await node.background().poll();
   }
   Task<std::uint64_t> look(const Hand& own, Word word) {
     const bool is_first = own.data.index < setup_.nodes;

@@ -49,7 +49,7 @@ class WaitingPlay final : public Play {
   }
   Task<> poll(Node& node) override {
     co_await node.answer();
-    if (random().chance(30)) co_await node.take_turn();
+    if (random().chance(30)) co_await node.poll();
   }
 
   unsigned checked_ = 0;
@@ -194,7 +194,7 @@ Task<> let_order_be_kept_and_look(OrderBegins& play, Node& node) {
   while (!play.waits) co_await fabric::sim::think(100);
   co_await fabric::sim::think(50'000);
   co_await node.renew_order();
-  (void)co_await node.background().turn();
+  (void)co_await node.background().poll();
   play.was_certain = node.background().is_certain();
   EXPECT_EQ(co_await load(node, play.data), 0u);
   co_await meet(node);
