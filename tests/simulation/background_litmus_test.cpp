@@ -155,9 +155,9 @@ Task<> let_order_be_kept(OrderBegins& play, Node& node) {
   co_await answer_until_the_end(play, node);
 }
 
-Task<> take_turn_and_look(OrderBegins& play, Node& node) {
+Task<> poll_and_look(OrderBegins& play, Node& node) {
   EXPECT_EQ(co_await load(node, play.data), 0u);
-  (void)co_await node.background().turn();
+  (void)co_await node.background().poll();
   play.was_certain = node.background().is_certain();
   play.found_flag = co_await load(node, play.flag);
   play.found_data = co_await load(node, play.data);
@@ -169,7 +169,7 @@ Task<> take_turn_and_look(OrderBegins& play, Node& node) {
 void begin_beside_turn(OrderBegins& play) {
   Stage& stage = play.stage;
   do_now(stage, stage.node(2), store(stage.node(2), play.data, 0));
-  stage.play(1, take_turn_and_look(play, stage.node(1)));
+  stage.play(1, poll_and_look(play, stage.node(1)));
   stage.play(2, answer_and_set_flag(play, stage.node(2)));
   stage.play(0, let_order_be_kept(play, stage.node(0)));
 }
@@ -200,7 +200,7 @@ Task<> let_order_be_kept_and_look(OrderBegins& play, Node& node) {
   co_await meet(node);
   while (!play.flag_is_up) co_await fabric::sim::think(10);
   for (unsigned look = 0; play.found_flag == 0 && look < looks_max; ++look) {
-    if (look != 0) (void)co_await node.background().turn();
+    if (look != 0) (void)co_await node.background().poll();
     play.found_flag = co_await load(node, play.flag);
   }
   play.found_data = co_await load(node, play.data);
