@@ -1,7 +1,7 @@
 # Tables of tests are data files, one test per line:
 #   <name>: <words>                      a test; a line that begins with a space continues the one before,
 #                                        without a space between them after a comma
-#   <name> for <value>...: <words>       a test for each value, which replaces each * in the name and the words
+#   <name> for <value>...: <words>       a test per value, which replaces each * in the name and the words
 #   let @<shape> = <words>               words that later lines name by @<shape>
 #   # ...                                a comment
 # musubi_data_lines(<list> <file>): the lines `<name>: <words>` of the file, with all of these replaced. CMake
