@@ -74,8 +74,7 @@ class AtomicPlay final : public Play {
       : Play(stage, hands_of(stage, setup, random)), setup_(setup), described_(random.chance(75)) {}
 
   void start_locks() {
-    for (std::uint32_t rank = 0; rank < setup_.nodes; ++rank)
-      stage().play(rank, take_locks(stage().node(rank)));
+    stage().play_on_all([&](Node& node) { return take_locks(node); });
   }
 
  private:
@@ -210,6 +209,15 @@ TEST(AtomicsLitmus, LocksOfOthersShowNoFlagTooSoon) {
 }
 
 // Order begins with an operation in the middle of the program, while faults of other ranks are in progress.
+constexpr std::uint32_t nodes = 3;
+Configuration late_order(std::uint64_t seed, InjectedBug bug) {
+  Configuration configuration = hostile(seed, nodes);
+  configuration.threads = 2;
+  configuration.background = 1;
+  configuration.bug = bug;
+  return configuration;
+}
+
 struct LateOrder {
   Stage& stage;
   std::size_t at_work = 0;
@@ -244,12 +252,8 @@ Task<> answer_others(LateOrder& late, Node& node) {
 // Threads of one rank and of two begin it at the same time; the flag follows its data. Result: how often the
 // flag was seen before the data.
 unsigned failures_when_order_begins(std::uint64_t seed) {
-  constexpr std::uint32_t nodes = 3;
   constexpr std::uint32_t writers[]{0, 0, 1};
-  Configuration configuration = hostile(seed, nodes);
-  configuration.threads = 2;
-  configuration.background = 1;
-  Stage stage(configuration, blocks, block_bytes);
+  Stage stage(late_order(seed, InjectedBug::none), blocks, block_bytes);
   LateOrder late{stage};
   std::uint64_t data = 0;
   for (const std::uint32_t writer : writers) {
@@ -260,7 +264,7 @@ unsigned failures_when_order_begins(std::uint64_t seed) {
     late.at_work += nodes;
     data += 2;
   }
-  for (std::uint32_t rank = 0; rank < nodes; ++rank) stage.play(rank, answer_others(late, stage.node(rank)));
+  stage.play_on_all([&](Node& node) { return answer_others(late, node); });
   stage.finish();
   return late.failures;
 }
@@ -293,18 +297,13 @@ Task<> begin_and_look(LateOrder& late, Node& node, std::uint64_t data) {
 }
 
 unsigned failures_of_sums_before_order(std::uint64_t seed, InjectedBug bug) {
-  constexpr std::uint32_t nodes = 3;
-  Configuration configuration = hostile(seed, nodes);
-  configuration.threads = 2;
-  configuration.background = 1;
-  configuration.bug = bug;
-  Stage stage(configuration, blocks, block_bytes);
+  Stage stage(late_order(seed, bug), blocks, block_bytes);
   LateOrder late{stage};
   late.at_work = nodes;
   stage.play(0, write_and_count(late, stage.node(0), 0));
   for (std::uint32_t rank = 1; rank < nodes; ++rank)
     stage.play(rank, begin_and_look(late, stage.node(rank), 0));
-  for (std::uint32_t rank = 0; rank < nodes; ++rank) stage.play(rank, answer_others(late, stage.node(rank)));
+  stage.play_on_all([&](Node& node) { return answer_others(late, node); });
   stage.finish();
   return late.failures;
 }
@@ -350,7 +349,7 @@ TEST(AtomicsLitmus, LocksShowStacksWhenOrderHasEnded) {
     Stage stage(configuration, blocks, block_bytes);
     lay_out_stacks(stage);
     std::uint64_t sum = 0;
-    for (std::uint32_t rank = 0; rank < 2; ++rank) stage.play(rank, count_under_lock(stage.node(rank), sum));
+    stage.play_on_all([&](Node& node) { return count_under_lock(node, sum); });
     stage.finish();
     if (testing::Test::HasFailure()) return;
   }

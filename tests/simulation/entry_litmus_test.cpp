@@ -1,9 +1,7 @@
 // The policy `entry`: the words bound to a lock, the data that travel with it, the data that a barrier makes
 // consistent. In many hostile worlds, and with exact counts in a calm one.
-#include <array>
-
 #include "coherence/entry/entry_consistency.h"
-#include "stage.h"
+#include "entry_actions.h"
 
 namespace musubi::sim {
 namespace {
@@ -23,28 +21,6 @@ Configuration hostile_entry(std::uint64_t seed, std::uint32_t nodes) {
   Configuration c = under_entry(hostile(seed, nodes));
   c.unused_barriers = seed % 3;
   return c;
-}
-
-Task<> take(Node& node, LockId lock) {
-  return node.lock(lock);
-}
-Task<> give(Node& node, LockId lock) {
-  return node.unlock(lock);
-}
-Task<> store_under(Node& node, LockId lock, std::uint64_t block, std::uint64_t value, std::size_t index = 0) {
-  co_await take(node, lock);
-  co_await store(node, block, value, index);
-  co_await give(node, lock);
-}
-Task<> expect_word(Node& node, std::uint64_t value, std::uint64_t block, std::size_t index = 0) {
-  const std::uint64_t found = co_await load(node, block, index);
-  EXPECT_EQ(found, value) << "node " << node.self().value << ", block " << block << ", word " << index;
-}
-Task<> expect_under(Node& node, LockId lock, std::uint64_t value, std::uint64_t block,
-                    std::size_t index = 0) {
-  co_await take(node, lock);
-  co_await expect_word(node, value, block, index);
-  co_await give(node, lock);
 }
 
 // The scenario in many worlds: `play` runs one step after the other, each to its end.
@@ -67,33 +43,27 @@ Task<> write_a_then_b_under_lock(Node& node) {
 
 TEST(EntryLitmus, WithTheLockComesWhatWasWrittenUnderIt) {
   in_hostile_worlds(2, 2, [](Stage& stage) {
-    do_now(stage, stage.node(0), write_a_then_b_under_lock(stage.node(0)));
-    do_now(stage, stage.node(1), expect_under(stage.node(1), lock_a, 2, 1));
+    At(stage, 0).act(write_a_then_b_under_lock);
+    At(stage, 1).expect_under(lock_a, 2, 1);
   });
 }
 
 TEST(EntryLitmus, NothingElseTravels) {
   Stage stage(under_entry(calm(2)), 2);
   for (unsigned i = 0; i < 3; ++i) {  // the lock stays here: writes in between are not bound, either
-    do_now(stage, stage.node(0), write_a_then_b_under_lock(stage.node(0)));
-    do_now(stage, stage.node(0), store(stage.node(0), 0, 100 + i, 1 + i));
+    At(stage, 0).act(write_a_then_b_under_lock);
+    At(stage, 0).store(0, 100 + i, 1 + i);
   }
-  do_now(stage, stage.node(1), expect_under(stage.node(1), lock_a, 2, 1));
+  At(stage, 1).expect_under(lock_a, 2, 1);
   EXPECT_EQ(stage.total(Counter::update_headers), 1u);
   EXPECT_EQ(stage.total(Counter::update_bytes), 1u);  // one byte of the word has changed
   all_meet(stage);
-  do_now(stage, stage.node(1), expect_word(stage.node(1), 1, 0));
-  do_now(stage, stage.node(1), expect_word(stage.node(1), 102, 0, 3));
+  At(stage, 1).expect_word(1, 0);
+  At(stage, 1).expect_word(102, 0, 3);
 }
 
 // ---- figure 6: two locks, two data; the memories differ until the barrier ----
 
-Task<> add_under(Node& node, LockId lock, std::uint64_t block, std::size_t index) {
-  co_await take(node, lock);
-  const std::uint64_t before = co_await load(node, block, index);
-  co_await store(node, block, before + 1, index);
-  co_await give(node, lock);
-}
 Task<> add_to_both(Stage& stage, Node& node, bool a_first, unsigned times) {
   for (unsigned i = 0; i < times; ++i) {
     co_await idle(stage, 3000);
@@ -108,27 +78,19 @@ TEST(EntryLitmus, TwoLocksHandTheirDataOnInOnePage) {
     for (std::uint32_t rank = 0; rank < 3; ++rank)
       stage.play(rank, add_to_both(stage, stage.node(rank), rank % 2 == 0, 4));
     stage.finish();
-    for (std::uint32_t rank = 0; rank < 3; ++rank) {
-      do_now(stage, stage.node(rank), expect_word(stage.node(rank), 12, 0, 0));
-      do_now(stage, stage.node(rank), expect_word(stage.node(rank), 12, 0, 1));
-    }
+    for (const std::size_t word : {0, 1}) all_expect_word(stage, 12, 0, word);
   });
 }
 
 // ---- chains ----
 
-Task<> only_hold(Node& node, LockId lock) {
-  co_await take(node, lock);
-  co_await give(node, lock);
-}
-
 TEST(EntryLitmus, AHolderPassesOnWhatItReceived) {
   in_hostile_worlds(4, 4, [](Stage& stage) {
-    do_now(stage, stage.node(0), store_under(stage.node(0), lock_a, 3, 10, 0));
-    do_now(stage, stage.node(1), only_hold(stage.node(1), lock_a));  // never maps the page
-    do_now(stage, stage.node(2), store_under(stage.node(2), lock_a, 3, 12, 2));
-    do_now(stage, stage.node(3), expect_under(stage.node(3), lock_a, 10, 3, 0));
-    do_now(stage, stage.node(3), expect_under(stage.node(3), lock_a, 12, 3, 2));
+    At(stage, 0).store_under(lock_a, 3, 10, 0);
+    At(stage, 1).only_hold(lock_a);  // never maps the page
+    At(stage, 2).store_under(lock_a, 3, 12, 2);
+    At(stage, 3).expect_under(lock_a, 10, 3, 0);
+    At(stage, 3).expect_under(lock_a, 12, 3, 2);
   });
 }
 
@@ -136,10 +98,10 @@ TEST(EntryLitmus, AHolderPassesOnWhatItReceived) {
 std::uint64_t operations_of_handover(unsigned words) {
   Stage stage(under_entry(calm(2)), 2);
   for (unsigned i = 0; i < words; ++i) {
-    do_now(stage, stage.node(0), store_under(stage.node(0), lock_a, 0, 0x0101010101010101u, 2 * i));
+    At(stage, 0).store_under(lock_a, 0, 0x0101010101010101u, 2 * i);
   }
   const std::uint64_t before = stage.total(Counter::remote_operations);
-  do_now(stage, stage.node(1), only_hold(stage.node(1), lock_a));
+  At(stage, 1).only_hold(lock_a);
   EXPECT_EQ(stage.total(Counter::update_headers), words);
   return stage.total(Counter::remote_operations) - before;
 }
@@ -151,92 +113,89 @@ TEST(EntryLitmus, RunsSideBySideComeByOneGet) {
 TEST(EntryLitmus, OnlyNewerUpdatesTravel) {
   Stage stage(under_entry(calm(2)), 2);
   for (unsigned i = 0; i < 4; ++i) {
-    do_now(stage, stage.node(0), store_under(stage.node(0), lock_a, 0, 0x0101010101010101u, 2 * i));
+    At(stage, 0).store_under(lock_a, 0, 0x0101010101010101u, 2 * i);
   }
-  do_now(stage, stage.node(1), only_hold(stage.node(1), lock_a));
+  At(stage, 1).only_hold(lock_a);
   EXPECT_EQ(stage.total(Counter::update_headers), 4u);
   EXPECT_EQ(stage.total(Counter::update_bytes), 32u);
   for (unsigned turn = 0; turn < 6; ++turn) {
-    Node& node = stage.node(turn % 2);
-    do_now(stage, node, store_under(node, lock_a, 0, 0x0202020202020202u + turn * 0x0101010101010101u, 0));
+    At(stage, turn % 2).store_under(lock_a, 0, 0x0202020202020202u + turn * 0x0101010101010101u);
   }
-  do_now(stage, stage.node(0), expect_under(stage.node(0), lock_a, 0x0707070707070707u, 0, 0));
+  At(stage, 0).expect_under(lock_a, 0x0707070707070707u, 0, 0);
   EXPECT_EQ(stage.total(Counter::update_headers), 4u + 6u);
   EXPECT_EQ(stage.total(Counter::update_bytes), 32u + 48u);
 }
 
 // The page comes from its manager, and the data that came with the lock before stay on top of it.
 Task<> hold_then_map(Node& node) {
-  co_await take(node, lock_a);
+  co_await node.lock(lock_a);
   co_await expect_word(node, 7, 0, 0);
   co_await expect_word(node, 5, 0, 1);
-  co_await give(node, lock_a);
+  co_await node.unlock(lock_a);
 }
 
 TEST(EntryLitmus, UpdatesOfAPageThatIsNotMappedAreKept) {
   in_hostile_worlds(3, 1, [](Stage& stage) {
-    do_now(stage, stage.node(0), store(stage.node(0), 0, 5, 1));
+    At(stage, 0).store(0, 5, 1);
     all_meet(stage);
-    do_now(stage, stage.node(1), store_under(stage.node(1), lock_a, 0, 7, 0));
-    do_now(stage, stage.node(2), hold_then_map(stage.node(2)));
+    At(stage, 1).store_under(lock_a, 0, 7, 0);
+    At(stage, 2).act(hold_then_map);
   });
 }
 
 // ---- nested, overlapping, bound to another lock ----
 
 Task<> write_nested(Node& node) {
-  co_await take(node, lock_a);
-  co_await take(node, lock_b);
+  co_await node.lock(lock_a);
+  co_await node.lock(lock_b);
   co_await store(node, 0, 9);
-  co_await give(node, lock_b);
-  co_await give(node, lock_a);
+  co_await node.unlock(lock_b);
+  co_await node.unlock(lock_a);
 }
 
 TEST(EntryLitmus, WhatIsWrittenUnderTwoLocksIsBoundToBoth) {
   in_hostile_worlds(3, 2, [](Stage& stage) {
-    do_now(stage, stage.node(0), write_nested(stage.node(0)));
-    do_now(stage, stage.node(1), expect_under(stage.node(1), lock_a, 9, 0));
-    do_now(stage, stage.node(2), expect_under(stage.node(2), lock_b, 9, 0));
+    At(stage, 0).act(write_nested);
+    At(stage, 1).expect_under(lock_a, 9, 0);
+    At(stage, 2).expect_under(lock_b, 9, 0);
   });
 }
 
 Task<> write_overlapping(Node& node) {
-  co_await take(node, lock_a);
+  co_await node.lock(lock_a);
   co_await store(node, 0, 1, 0);
-  co_await take(node, lock_b);
+  co_await node.lock(lock_b);
   co_await store(node, 0, 2, 2);
-  co_await give(node, lock_a);
+  co_await node.unlock(lock_a);
   co_await store(node, 0, 3, 4);
-  co_await give(node, lock_b);
+  co_await node.unlock(lock_b);
 }
 
 TEST(EntryLitmus, OverlappingSectionsBindWhatEachOfThemSpans) {
   in_hostile_worlds(3, 1, [](Stage& stage) {
-    do_now(stage, stage.node(0), write_overlapping(stage.node(0)));
-    do_now(stage, stage.node(1), expect_under(stage.node(1), lock_a, 1, 0, 0));
-    do_now(stage, stage.node(1), expect_under(stage.node(1), lock_a, 2, 0, 2));
-    do_now(stage, stage.node(2), expect_under(stage.node(2), lock_b, 2, 0, 2));
-    do_now(stage, stage.node(2), expect_under(stage.node(2), lock_b, 3, 0, 4));
+    At(stage, 0).act(write_overlapping);
+    At(stage, 1).expect_under(lock_a, 1, 0, 0);
+    At(stage, 1).expect_under(lock_a, 2, 0, 2);
+    At(stage, 2).expect_under(lock_b, 2, 0, 2);
+    At(stage, 2).expect_under(lock_b, 3, 0, 4);
   });
   Stage stage(under_entry(calm(3)), 1);
-  do_now(stage, stage.node(0), write_overlapping(stage.node(0)));
-  do_now(stage, stage.node(1), only_hold(stage.node(1), lock_a));
+  At(stage, 0).act(write_overlapping);
+  At(stage, 1).only_hold(lock_a);
   EXPECT_EQ(stage.total(Counter::update_headers), 2u);
-  do_now(stage, stage.node(2), only_hold(stage.node(2), lock_b));
+  At(stage, 2).only_hold(lock_b);
   EXPECT_EQ(stage.total(Counter::update_headers), 4u);
 }
 
 TEST(EntryLitmus, WhatIsBoundToAnotherLockNowDoesNotGoBack) {
   in_hostile_worlds(3, 1, [](Stage& stage) {
-    do_now(stage, stage.node(0), store_under(stage.node(0), lock_a, 0, 1));
-    do_now(stage, stage.node(0), store_under(stage.node(0), lock_b, 0, 2));
-    do_now(stage, stage.node(1), add_under(stage.node(1), lock_b, 0, 0));
-    do_now(stage, stage.node(1), expect_under(stage.node(1), lock_a, 3, 0));  // it has the newer value
-    do_now(stage, stage.node(2), expect_under(stage.node(2), lock_b, 3, 0));
+    At(stage, 0).store_under(lock_a, 0, 1);
+    At(stage, 0).store_under(lock_b, 0, 2);
+    At(stage, 1).add_under(lock_b, 0, 0);
+    At(stage, 1).expect_under(lock_a, 3, 0);  // it has the newer value
+    At(stage, 2).expect_under(lock_b, 3, 0);
     all_meet(stage);
-    for (std::uint32_t rank = 0; rank < 3; ++rank) {
-      do_now(stage, stage.node(rank), expect_word(stage.node(rank), 3, 0));
-    }
+    all_expect_word(stage, 3, 0);
   });
 }
 
@@ -256,7 +215,7 @@ TEST(EntryLitmus, NeighboursInOnePageAllSeeAllAfterABarrier) {
       stage.finish();
       for (std::uint32_t reader = 0; reader < 4; ++reader) {
         const std::size_t word = (reader + turn) % 4;
-        do_now(stage, stage.node(reader), expect_word(stage.node(reader), turn * 100 + word, 0, word));
+        At(stage, reader).expect_word(turn * 100 + word, 0, word);
       }
     }
   });
@@ -265,18 +224,18 @@ TEST(EntryLitmus, NeighboursInOnePageAllSeeAllAfterABarrier) {
 TEST(EntryLitmus, ABarrierEndsTheTimesOfLocks) {
   in_hostile_worlds(2, 2, [](Stage& stage) {
     for (std::uint64_t i = 1; i <= 3; ++i) {
-      do_now(stage, stage.node(0), store_under(stage.node(0), lock_a, 0, i));
-      do_now(stage, stage.node(1), expect_under(stage.node(1), lock_a, i, 0));
+      At(stage, 0).store_under(lock_a, 0, i);
+      At(stage, 1).expect_under(lock_a, i, 0);
     }
     all_meet(stage);
-    do_now(stage, stage.node(0), store_under(stage.node(0), lock_a, 0, 77));
-    do_now(stage, stage.node(1), expect_under(stage.node(1), lock_a, 77, 0));
+    At(stage, 0).store_under(lock_a, 0, 77);
+    At(stage, 1).expect_under(lock_a, 77, 0);
   });
   Stage stage(under_entry(calm(2)), 1);
-  do_now(stage, stage.node(0), store_under(stage.node(0), lock_a, 0, 1));
+  At(stage, 0).store_under(lock_a, 0, 1);
   all_meet(stage);
   const std::uint64_t before = stage.total(Counter::update_headers);
-  do_now(stage, stage.node(1), only_hold(stage.node(1), lock_a));
+  At(stage, 1).only_hold(lock_a);
   EXPECT_EQ(stage.total(Counter::update_headers), before);  // the data are everywhere
 }
 
@@ -286,45 +245,41 @@ TEST(EntryLitmus, APageThatNobodyUsesIsUnmapped) {
   Configuration c = under_entry(calm(2));
   c.unused_barriers = 3;
   Stage stage(c, 1);
-  do_now(stage, stage.node(1), expect_word(stage.node(1), 0, 0));
+  At(stage, 1).expect_word(0, 0);
   const auto write = [&](std::uint64_t value) {
-    do_now(stage, stage.node(0), store(stage.node(0), 0, value));
+    At(stage, 0).store(0, value);
     all_meet(stage);
   };
   for (std::uint64_t i = 1; i <= 5; ++i) write(i);
   EXPECT_EQ(stage.total(Counter::unmapped_pages), 0u);
-  do_now(stage, stage.node(1), expect_word(stage.node(1), 5, 0));
+  At(stage, 1).expect_word(5, 0);
   EXPECT_EQ(stage.total(Counter::fetches), 1u);  // it was inaccessible, and kept up to date
   for (std::uint64_t i = 6; i <= 11; ++i) write(i);
   EXPECT_EQ(stage.total(Counter::unmapped_pages), 1u);
   const std::uint64_t updates = stage.total(Counter::update_headers);
   for (std::uint64_t i = 12; i <= 20; ++i) write(i);
   EXPECT_EQ(stage.total(Counter::update_headers), updates);  // node 1 gets no more updates
-  do_now(stage, stage.node(1), expect_word(stage.node(1), 20, 0));
+  At(stage, 1).expect_word(20, 0);
   EXPECT_EQ(stage.total(Counter::fetches), 2u);
 }
 
 TEST(EntryLitmus, AnotherRankManagesThePageFromTheNextBarrierOn) {
   in_hostile_worlds(4, 1, [](Stage& stage) {
-    do_now(stage, stage.node(1), store(stage.node(1), 0, 5));
+    At(stage, 1).store(0, 5);
     stage.node(3).page_managers()->change_manager({BlockId{0}, 1}, Rank{2});
     all_meet(stage);
-    for (std::uint32_t rank = 0; rank < 4; ++rank) {
-      do_now(stage, stage.node(rank), expect_word(stage.node(rank), 5, 0));
-    }
-    do_now(stage, stage.node(0), store(stage.node(0), 0, 6));
+    all_expect_word(stage, 5, 0);
+    At(stage, 0).store(0, 6);
     stage.node(0).page_managers()->change_manager({BlockId{0}, 1}, Rank{1});
     stage.node(2).page_managers()->change_manager({BlockId{0}, 1}, Rank{3});  // the manager decides
     all_meet(stage);
-    for (std::uint32_t rank = 0; rank < 4; ++rank) {
-      do_now(stage, stage.node(rank), expect_word(stage.node(rank), 6, 0));
-    }
+    all_expect_word(stage, 6, 0);
   });
   Stage stage(under_entry(calm(3)), 1);
   stage.node(0).page_managers()->change_manager({BlockId{0}, 1}, Rank{2});
   all_meet(stage);
   EXPECT_EQ(stage.total(Counter::fetches), 1u);
-  do_now(stage, stage.node(2), store(stage.node(2), 0, 8));
+  At(stage, 2).store(0, 8);
   EXPECT_EQ(stage.total(Counter::fetches), 1u);  // the new manager has it
   all_meet(stage);
   EXPECT_EQ(stage.total(Counter::update_headers), 1u);  // the old manager still has a copy
@@ -342,11 +297,9 @@ TEST(EntryLitmus, AllRanksFindTheSameManagerAmongMany) {
       }
       all_meet(stage);
       const auto writer = static_cast<std::uint32_t>(turn % 4);
-      do_now(stage, stage.node(writer), store(stage.node(writer), 0, turn));
+      At(stage, writer).store(0, turn);
       all_meet(stage);
-      for (std::uint32_t rank = 0; rank < 4; ++rank) {
-        do_now(stage, stage.node(rank), expect_word(stage.node(rank), turn, 0));
-      }
+      all_expect_word(stage, turn, 0);
     }
   });
 }
@@ -378,12 +331,12 @@ Received received(std::uint32_t element_bytes) {
     tasks.back().start(node.add_thread(), nullptr);
     EXPECT_TRUE(cluster.world().run(1'000'000) && tasks.back().done());
   };
-  play(cluster.node(0), take(cluster.node(0), lock_a));
+  play(cluster.node(0), cluster.node(0).lock(lock_a));
   for (std::size_t i = 0; i < 100; ++i) {
     static const std::uint32_t one = 1;
     play(cluster.node(0), cluster.node(0).write(BlockId{0}, i * 4, std::as_bytes(std::span{&one, 1})));
   }
-  play(cluster.node(0), give(cluster.node(0), lock_a));
+  play(cluster.node(0), cluster.node(0).unlock(lock_a));
   play(cluster.node(1), only_hold(cluster.node(1), lock_a));
   return {cluster.total(Counter::update_headers), cluster.total(Counter::update_bytes)};
 }

@@ -52,8 +52,7 @@ class Play {
   }
   // A background at each node, until the last hand has ended.
   void start_backgrounds() {
-    for (std::uint32_t rank = 0; rank < stage_.cluster().size(); ++rank)
-      stage_.play(rank, work_in_background(stage_.node(rank)));
+    stage_.play_on_all([this](Node& node) { return work_in_background(node); });
   }
   unsigned failures() const { return failures_; }  // flags that were seen before their data
 

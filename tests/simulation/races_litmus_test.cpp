@@ -133,8 +133,7 @@ std::uint64_t worlds_with_races(bool local_pointer, bool differs, Policy policy 
     configuration.model.local_pointer = local_pointer;
     configuration.model.ranks_per_host = 0;
     Stage stage(configuration, 1);
-    for (std::uint32_t rank = 0; rank < nodes; ++rank)
-      stage.play(rank, write_in_turns(stage, stage.node(rank), differs));
+    stage.play_on_all([&](Node& node) { return write_in_turns(stage, node, differs); });
     EXPECT_TRUE(stage.ends_well()) << stage.cluster().violation() << " seed " << seed;
     seen += stage.total(Counter::races) != 0;
     merges += stage.total(Counter::home_merges);

@@ -47,14 +47,21 @@ Configuration of_readers(std::uint64_t seed, InjectedBug bug) {
   return configuration;
 }
 
-Outcome outcome_of_rounds(std::uint64_t seed, InjectedBug bug) {
-  Stage stage(of_readers(seed, bug), 1);
+using Reader = Task<>(Stage& stage, Node& node, bool* right);
+
+// Rank 0 writes, and all other ranks read.
+Outcome outcome_of(const Configuration& configuration, Reader& reader) {
+  Stage stage(configuration, 1);
   Outcome outcome;
   stage.play(0, write_rounds(stage, stage.node(0)));
-  for (std::uint32_t i = 1; i < ranks; ++i) stage.play(i, read_rounds(stage, stage.node(i), &outcome.right));
+  for (std::uint32_t i = 1; i < ranks; ++i) stage.play(i, reader(stage, stage.node(i), &outcome.right));
   outcome.right = stage.ends_well() && outcome.right;
   outcome.relayed = stage.total(Counter::relayed_fetches);
   return outcome;
+}
+
+Outcome outcome_of_rounds(std::uint64_t seed, InjectedBug bug) {
+  return outcome_of(of_readers(seed, bug), read_rounds);
 }
 
 // Readers come and go: each one reads in two rounds of three. A rank that is asked may have no copy, and get
@@ -73,15 +80,7 @@ Task<> read_some_rounds(Stage& stage, Node& node, bool* right) {
 Outcome outcome_of_some_rounds(std::uint64_t seed, InjectedBug bug) {
   Configuration configuration = of_readers(seed, bug);
   configuration.protocol.give_back_after_releases = 1;
-  Stage stage(configuration, 1);
-  Outcome outcome;
-  stage.play(0, write_rounds(stage, stage.node(0)));
-  for (std::uint32_t i = 1; i < ranks; ++i) {
-    stage.play(i, read_some_rounds(stage, stage.node(i), &outcome.right));
-  }
-  outcome.right = stage.ends_well() && outcome.right;
-  outcome.relayed = stage.total(Counter::relayed_fetches);
-  return outcome;
+  return outcome_of(configuration, read_some_rounds);
 }
 
 // The writer changes in each round: the former tree of readers gets another root.
@@ -101,8 +100,7 @@ Task<> write_in_turn(Stage& stage, Node& node, bool* right) {
 Outcome outcome_of_turns(std::uint64_t seed, InjectedBug bug) {
   Stage stage(of_readers(seed, bug), 1);
   Outcome outcome;
-  for (std::uint32_t i = 0; i < ranks; ++i)
-    stage.play(i, write_in_turn(stage, stage.node(i), &outcome.right));
+  stage.play_on_all([&](Node& node) { return write_in_turn(stage, node, &outcome.right); });
   outcome.right = stage.ends_well() && outcome.right;
   outcome.relayed = stage.total(Counter::relayed_fetches);
   return outcome;

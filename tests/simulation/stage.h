@@ -63,6 +63,11 @@ class Stage final : private PromiseBase::Observer {
     tasks_.push_back(std::move(task));
     tasks_.back().start(node(rank).add_thread(), this);
   }
+  // The task `make(node)` of each node.
+  template <class Make>
+  void play_on_all(Make&& make) {
+    for (std::uint32_t rank = 0; rank < cluster_.size(); ++rank) play(rank, make(node(rank)));
+  }
   // Plays everything to the end; fails the test with the reason otherwise.
   void finish(std::uint64_t events_max = 2'000'000) {
     const bool rest = cluster_.world().run(events_max);
@@ -121,8 +126,7 @@ inline void do_now(Stage& stage, Node& node, Task<> task) {
   stage.finish();
 }
 inline void all_meet(Stage& stage) {
-  for (std::uint32_t rank = 0; rank < stage.cluster().size(); ++rank)
-    stage.play(rank, meet(stage.node(rank)));
+  stage.play_on_all(meet);
   stage.finish();
 }
 inline fabric::sim::Think idle(Stage& stage, std::uint64_t longest_ns) {

@@ -121,9 +121,7 @@ TEST(WordsLitmus, CharsBehindWordsAreKept) {
   unsigned lost = 0;
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
     Stage stage(hostile(seed, 3), 1);
-    for (std::uint32_t rank = 0; rank < 3; ++rank) {
-      stage.play(rank, write_word_and_chars(stage, stage.node(rank), &lost));
-    }
+    stage.play_on_all([&](Node& node) { return write_word_and_chars(stage, node, &lost); });
     EXPECT_TRUE(stage.ends_well()) << stage.cluster().violation() << "seed " << seed;
   }
   EXPECT_EQ(lost, 0u);
@@ -176,9 +174,7 @@ unsigned lost_in_turns(bool bound_ends, Policy policy = Policy::migrating) {
     configuration.policy = policy;
     Stage stage(configuration, 1);
     Stored stored;
-    for (std::uint32_t rank = 0; rank < 3; ++rank) {
-      stage.play(rank, store_in_turns(stage, stage.node(rank), bound_ends, &stored, &lost));
-    }
+    stage.play_on_all([&](Node& node) { return store_in_turns(stage, node, bound_ends, &stored, &lost); });
     EXPECT_TRUE(stage.ends_well()) << stage.cluster().violation() << "seed " << seed;
     EXPECT_TRUE(!bound_ends || !stored.torn) << "seed " << seed;
   }
@@ -274,9 +270,7 @@ unsigned cells_lost(Shares shares) {
   unsigned lost = 0;
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
     Stage stage(hostile(seed, 3), 1);
-    for (std::uint32_t rank = 0; rank < 3; ++rank) {
-      stage.play(rank, write_own_cells<Cell>(stage, stage.node(rank), shares, &lost));
-    }
+    stage.play_on_all([&](Node& node) { return write_own_cells<Cell>(stage, node, shares, &lost); });
     EXPECT_TRUE(stage.ends_well()) << stage.cluster().violation() << "seed " << seed;
   }
   return lost;

@@ -75,26 +75,29 @@ Task<> add_under_lock(Stage& stage, Node& node, std::uint64_t* sum, Outcome* out
   }
 }
 
-Outcome outcome_of_barriers(std::uint64_t seed, InjectedBug bug, Distance distance) {
+// The task `act(stage, node, outcome)` of each node.
+template <class Act>
+Outcome outcome_of(const Configuration& configuration, Act&& act) {
   Outcome outcome;
-  Stage stage(writers_of(seed, bug, distance), blocks);
-  std::vector<std::uint64_t> written(blocks * nodes);
-  for (std::uint32_t rank = 0; rank < nodes; ++rank)
-    stage.play(rank, write_between_barriers(stage, stage.node(rank), &written, &outcome));
+  Stage stage(configuration, blocks);
+  stage.play_on_all([&](Node& node) { return act(stage, node, &outcome); });
   if (!stage.ends_well()) outcome.stale = true;
   outcome.merges = stage.total(Counter::home_merges);
   return outcome;
 }
 
+Outcome outcome_of_barriers(std::uint64_t seed, InjectedBug bug, Distance distance) {
+  std::vector<std::uint64_t> written(blocks * nodes);
+  return outcome_of(writers_of(seed, bug, distance), [&](Stage& stage, Node& node, Outcome* outcome) {
+    return write_between_barriers(stage, node, &written, outcome);
+  });
+}
+
 Outcome outcome_of_locks(std::uint64_t seed, InjectedBug bug, Distance distance) {
-  Outcome outcome;
-  Stage stage(writers_of(seed, bug, distance), blocks);
   std::uint64_t sum = 0;
-  for (std::uint32_t rank = 0; rank < nodes; ++rank)
-    stage.play(rank, add_under_lock(stage, stage.node(rank), &sum, &outcome));
-  if (!stage.ends_well()) outcome.stale = true;
-  outcome.merges = stage.total(Counter::home_merges);
-  return outcome;
+  return outcome_of(writers_of(seed, bug, distance), [&](Stage& stage, Node& node, Outcome* outcome) {
+    return add_under_lock(stage, node, &sum, outcome);
+  });
 }
 
 // A rank releases by a lock its writes after a barrier, while other ranks still acquire at that barrier.
@@ -116,13 +119,7 @@ Task<> write_behind_barriers(Stage& stage, Node& node, Outcome* outcome) {
 Outcome outcome_behind_barriers(std::uint64_t seed, InjectedBug bug, Distance distance) {
   Configuration configuration = writers_of(seed, bug, distance);
   configuration.interruption = 80;
-  Outcome outcome;
-  Stage stage(configuration, blocks);
-  for (std::uint32_t rank = 0; rank < nodes; ++rank)
-    stage.play(rank, write_behind_barriers(stage, stage.node(rank), &outcome));
-  if (!stage.ends_well()) outcome.stale = true;
-  outcome.merges = stage.total(Counter::home_merges);
-  return outcome;
+  return outcome_of(configuration, write_behind_barriers);
 }
 
 using Scenario = Outcome(std::uint64_t seed, InjectedBug bug, Distance distance);
