@@ -14,7 +14,7 @@
 #include "doctor_hosts.h"
 #include "exec_command.h"
 #include "measure_command.h"
-#include "os/standard_files.h"
+#include "os/own_files.h"
 #include "program_atomics.h"
 #include "proxy_command.h"
 #include "run_command.h"

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "c_api/process.h"
+#include "c_api/job.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::c_api {

@@ -1,4 +1,3 @@
-#include "sms/start_alone.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -15,7 +14,7 @@
 #include <vector>
 
 #include "sms/host_list.h"
-#include "sms/refusals.h"
+#include "sms/job.h"
 
 namespace musubi::sms {
 namespace {

@@ -98,10 +98,14 @@ class Collectives final : public fabric::Listener {
   };
   static constexpr std::uint64_t in_barrier = 1;  // low bit of state_; the rest is the position
 
-  std::uint32_t slot_of(std::uint32_t rank) const { return (self_ + ranks_ - rank) % ranks_; }
+  std::uint32_t slot_of(std::uint32_t rank) const {
+    MUSUBI_CHECK(rank < ranks_);
+    return (self_ + ranks_ - rank) % ranks_;
+  }
   std::uint32_t blocks_in(unsigned round) const;
   std::span<std::byte> outgoing(const CollectiveTerms& terms, unsigned round, std::uint32_t sender);
   Inbox& inbox(std::uint64_t position, unsigned round) {
+    MUSUBI_CHECK(round < rounds_);
     if (hooks_.injected(InjectedBug::collective_inboxes_mixed)) position = 0;
     return inboxes_[(position & 1) * rounds_ + round];
   }

@@ -40,15 +40,15 @@ class ReleaseRequests {
 };
 
 // For a rank that takes a lock: tells the stamp, and receives the answer.
-class NewsAlong final : public remote_lock::Along {
+class NewsPiggyback final : public remote_lock::Piggyback {
  public:
   // `look` and `requests` outlive this object.
-  NewsAlong(SignatureReader::Look& look, const ToldStamps& told, Rank self, ReleaseRequests* requests)
+  NewsPiggyback(SignatureReader::Look& look, const ToldStamps& told, Rank self, ReleaseRequests* requests)
       : look_(look), place_(told.at(self)), requests_(requests) {}
 
   std::optional<fabric::Step> step_before(Rank holder) noexcept override;
   std::span<const fabric::Step> steps_for(Rank holder) noexcept override { return look_.steps_for(holder); }
-  std::span<std::byte> gift_room() noexcept override { return look_.answer_room(); }
+  std::span<std::byte> payload_room() noexcept override { return look_.answer_room(); }
   Task<> ask(Rank keeper) override;
 
  private:
@@ -60,11 +60,11 @@ class NewsAlong final : public remote_lock::Along {
 
 // For a rank that hands a lock over. Gives nothing if the notices exceed the message, or the signature is
 // changing at the moment: then the next holder asks. Any number of threads.
-class NewsGift final : public remote_lock::Gift {
+class NewsPayload final : public remote_lock::GrantPayload {
  public:
   // `control`: this rank's control region.
-  NewsGift(std::span<std::byte> control, const SignaturePlace& place, const ToldStamps& told, Rank self,
-           std::uint32_t ranks);
+  NewsPayload(std::span<std::byte> control, const SignaturePlace& place, const ToldStamps& told, Rank self,
+              std::uint32_t ranks);
 
   std::size_t give(Rank next, std::span<std::byte> room) noexcept override;
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "os/signals_kept.h"
+#include "os/signal_calls.h"
 
 #include "fabric/ofi/ofi_net.h"
 
@@ -111,7 +111,7 @@ Result<void> OfiNet::open_queue() {
 
 Result<void> OfiNet::open_sleepers() {
   for (std::size_t i = 0; i < std::size(bells_); ++i) {
-    auto made_bell = os::Bell::create();
+    auto made_bell = os::WakeupPipe::create();
     if (!made_bell) return made_bell.error();
     bells_[i] = std::move(made_bell).value();
     auto made_set = os::ReadySet::create();

@@ -73,7 +73,7 @@ Result<void> SocketTransport::make_sets() {
     *set = std::move(created).value();
   }
   for (std::size_t i = 0; i < std::size(bells_); ++i) {
-    auto created = os::Bell::create();
+    auto created = os::WakeupPipe::create();
     if (!created) return created.error();
     bells_[i] = std::move(created).value();
     if (!sleeping_[i].add(bells_[i].number(), EPOLLIN, bell) ||

@@ -30,7 +30,7 @@ Result<std::unique_ptr<TcpJoiner>> TcpJoiner::create(Rank self, os::FileDescript
                                                      const TcpOptions& options) {
   auto set = os::ReadySet::create();
   if (!set) return set.error();
-  auto made_bell = os::Bell::create();
+  auto made_bell = os::WakeupPipe::create();
   if (!made_bell) return made_bell.error();
   auto made_timer = os::Timer::create();
   if (!made_timer) return made_timer.error();
@@ -44,7 +44,7 @@ Result<std::unique_ptr<TcpJoiner>> TcpJoiner::create(Rank self, os::FileDescript
                                                   std::move(addresses), options));
 }
 
-TcpJoiner::TcpJoiner(Rank self, os::FileDescriptor listening, os::ReadySet set, os::Bell made_bell,
+TcpJoiner::TcpJoiner(Rank self, os::FileDescriptor listening, os::ReadySet set, os::WakeupPipe made_bell,
                      os::Timer made_timer, std::vector<std::vector<os::SocketAddress>> addresses,
                      const TcpOptions& options)
     : handshake_(self, static_cast<std::uint32_t>(addresses.size()), options.build, options.secret),

@@ -10,7 +10,7 @@
 #include "runtime/job/processor_barrier.h"
 #include "runtime/start/address_plan.h"
 #include "runtime/threads/polling_thread.h"
-#include "stores/objects.h"
+#include "stores/region_stores.h"
 #include "stores/store_bounds.h"
 #include "sync/barrier.h"
 #include "sync/flag_order.h"
@@ -19,7 +19,7 @@
 namespace musubi::runtime {
 
 // The uses of the program's shared memory, for the rules about its stores.
-class ProgramObjects final : public stores::Objects {
+class ProgramObjects final : public stores::MemoryKinds {
  public:
   // `plan` outlives this object.
   explicit ProgramObjects(const AddressPlan& plan) : plan_(plan) {}

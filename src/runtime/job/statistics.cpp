@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "vm/signal/code_location.h"
+#include "vm/signal/crash_report.h"
 
 namespace musubi::runtime {
 

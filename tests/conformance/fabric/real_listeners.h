@@ -42,7 +42,7 @@ class RealListeners final : private runtime::Messages::HeapListener,
     heap_.set_listener(this);
     calls_.serve(served, *this);
     waiter_.key = awaited_lock;
-    waiter_.gift_room = gift_;
+    waiter_.payload_room = gift_;
     grants_.expect(waiter_);
   }
   // Requests to this rank's heap that were accepted, and calls: executed. Result: frees.

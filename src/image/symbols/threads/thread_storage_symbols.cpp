@@ -8,7 +8,7 @@
 #include "image/symbols/calling_library.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/next_function.h"
-#include "os/thread_pointer.h"
+#include "os/cpu.h"
 #include "runtime/threads/deferred_handlers.h"
 
 namespace {
