@@ -9,7 +9,7 @@
 
 #include "image/process/job_words.h"
 #include "image/process/remote_procedures.h"
-#include "os/sleep.h"
+#include "os/clock.h"
 #include "os/system_call.h"
 
 namespace musubi::image {

@@ -8,8 +8,8 @@
 
 #include "image/process/remote_procedures.h"
 #include "image/threads/thread_stacks.h"
+#include "os/clock.h"
 #include "os/errno_kept.h"
-#include "os/sleep.h"
 
 namespace musubi::image {
 namespace {

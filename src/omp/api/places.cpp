@@ -1,5 +1,4 @@
 // Places, devices and leagues: a job has no places to bind to, and no device but the host.
-#include "omp/api/queries.h"
 #include "omp/entry.h"
 
 using namespace musubi::omp;

@@ -1,6 +1,4 @@
 // Queries of a program about its team, and changes of its control variables.
-#include "omp/api/queries.h"
-
 #include <unistd.h>
 
 #include <algorithm>
