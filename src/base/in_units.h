@@ -24,7 +24,6 @@ inline std::string in_units(std::uint64_t bytes) {
   return text;
 }
 
-
 // For instance "0.5 s", "20 s"; at most six digits.
 inline std::string in_seconds(std::chrono::nanoseconds time) {
   char text[32];
