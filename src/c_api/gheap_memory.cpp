@@ -1,6 +1,7 @@
 // gheap.h: objects and pages of any process.
 #include "base/export.h"
 #include "c_api/global_heap.h"
+#include "c_api/job.h"
 #include "musubi/gheap.h"
 
 using musubi::c_api::GlobalHeap;

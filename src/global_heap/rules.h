@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 
-
 namespace musubi::global_heap {
 
 // The control data of a global heap, in the heap: the lock, and the breaks that it protects (paper AGH, 3.3).

@@ -48,8 +48,9 @@ Rank manager_in(const Job& job, const char* function, int number);
 [[noreturn]] void end_job(const std::string& text);
 
 // A program of sms.h that was started alone may ask for other processes after `--` on its command line.
-// `musubi run` then starts it again, with all processes. Returns if the command line has no `--`: then the program is one process. Otherwise becomes `musubi run`,
-// with the same process id, or ends with a line. Called before other threads exist.
+// `musubi run` then starts it again, with all processes. Returns if the command line has no `--`: then the
+// program is one process. Otherwise becomes `musubi run`, with the same process id, or ends with a line.
+// Called before other threads exist.
 void start_others_if_asked(int argc, char** argv);
 
 }  // namespace musubi::sms

@@ -51,6 +51,7 @@ class BarrierSlot {
   void prefetch() const { prefetch_for_writing(&line_); }
   // Peer. Result: whether the owner has asked for a message.
   bool fill(std::uint64_t epoch, const Round& round) {
+    MUSUBI_CHECK(epoch != 0 && round.signature.notices.size() < others_quiescent_bit);
     const coherence::SignatureView& signature = round.signature;
     MUSUBI_CHECK(signature.notices.size() < others_quiescent_bit);
     line_.minimum = signature.minimum;
@@ -69,10 +70,12 @@ class BarrierSlot {
   // Owner.
   std::atomic_ref<std::uint64_t> mark() const { return std::atomic_ref<std::uint64_t>(line_.mark); }
   static bool is_filled(std::uint64_t seen_mark, std::uint64_t epoch) {
+    MUSUBI_CHECK(epoch != 0);
     return seen_mark >> content_bits == epoch && seen_mark != question(epoch);
   }
   // Result: whether a message will come; otherwise the slot has been filled since `seen_mark` was read.
   bool ask(std::uint64_t seen_mark, std::uint64_t epoch) {
+    MUSUBI_CHECK(!is_filled(seen_mark, epoch));
     return mark().compare_exchange_strong(seen_mark, question(epoch));
   }
   // REQUIRES: the slot is filled. The result is valid until the owner enters the next epoch but one.

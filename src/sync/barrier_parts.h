@@ -82,6 +82,7 @@ struct Barrier::Parts {
     return ((epoch & 1) * rounds + round) * BarrierSlot::bytes(notices_max);
   }
   BarrierSlot slot_of_receiver(std::uint32_t round) {
+    MUSUBI_CHECK(direct && round < rounds);
     std::byte*& of_receiver = boards[round];
     if (of_receiver == nullptr) {
       std::byte* const region = fabric.direct(receiver(round), coherence::control_region);
@@ -91,10 +92,15 @@ struct Barrier::Parts {
     return BarrierSlot(of_receiver + slot_offset(round));
   }
   BarrierInbox& inbox(std::uint64_t of_epoch, std::uint32_t round) {
+    MUSUBI_CHECK(round < rounds);
     return inboxes[(of_epoch & 1) * rounds + round];
   }
-  Rank receiver(unsigned round) const { return Rank{(fabric.self().value + (1u << round)) % fabric.ranks()}; }
+  Rank receiver(unsigned round) const {
+    MUSUBI_CHECK(round < rounds);
+    return Rank{(fabric.self().value + (1u << round)) % fabric.ranks()};
+  }
   Rank sender(unsigned round) const {
+    MUSUBI_CHECK(round < rounds);
     return Rank{(fabric.self().value + fabric.ranks() - (1u << round)) % fabric.ranks()};
   }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/task.h"
 #include "coherence/protocol.h"
 #include "coherence/regions.h"
@@ -65,9 +66,11 @@ class Clock {
     return channel * golden >> 54;
   }
   Rank keeper_of(std::size_t number) const noexcept {
+    MUSUBI_CHECK(number < word_count);
     return Rank{static_cast<std::uint32_t>(number % fabric_.ranks())};
   }
   std::uint64_t offset_of(std::size_t number) const noexcept {
+    MUSUBI_CHECK(number < word_count);
     return offset_ + number / fabric_.ranks() * sizeof(std::uint64_t);
   }
 

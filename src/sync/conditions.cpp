@@ -16,6 +16,7 @@ Task<> Conditions::join(ConditionId condition, Wait& wait) {
 // Another thread may have taken this one out of the queue just before the wait expired. Then it counts as
 // chosen: otherwise the signal would be lost to the other waiting threads.
 Task<bool> Conditions::await(ConditionId condition, Wait& wait) {
+  MUSUBI_CHECK(wait.waiter_.has_value());
   MUSUBI_CHECK(wait.waiter_.has_value(), "a wait that joined no queue");
   WaitRecords::Waiter& waiter = *wait.waiter_;
   if (hooks_.injected(InjectedBug::condition_joined_late)) {

@@ -38,6 +38,7 @@ struct ControlLayout {
   std::size_t bytes;  // of the whole region
 
   static ControlLayout of(const ControlSizes& sizes) {
+    MUSUBI_CHECK(sizes.ranks != 0);
     MUSUBI_CHECK(sizes.ranks != 0 && sizes.waiters < WaiterLink::nodes_max);
     ControlLayout layout{};
     std::uint64_t end = 0;

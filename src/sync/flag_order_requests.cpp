@@ -69,6 +69,7 @@ Task<> FlagOrder::pass_credit_on() {
 
 // Result: the number of the request.
 Task<std::uint64_t> FlagOrder::count_request(Rank peer) {
+  MUSUBI_CHECK(peer.value < fabric_.ranks());
   std::uint64_t before = 0;
   std::array<fabric::Step, 1> step{fabric::fetch_add(control_region, offset_of(asked), &before, 1)};
   co_await fabric::transfer(fabric_, peer, step);
@@ -76,6 +77,7 @@ Task<std::uint64_t> FlagOrder::count_request(Rank peer) {
 }
 
 Task<std::uint64_t> FlagOrder::request(Rank peer) {
+  MUSUBI_CHECK(bell_ != nullptr);
   MUSUBI_CHECK(bell_ != nullptr, "no thread answers requests");
   const std::uint64_t number = co_await count_request(peer);
   (void)bell_->ring(peer);
@@ -84,12 +86,14 @@ Task<std::uint64_t> FlagOrder::request(Rank peer) {
 
 // A thread waits for the answer: retries until the bell has rung.
 Task<> FlagOrder::request_release(Rank peer) {
+  MUSUBI_CHECK(bell_ != nullptr && peer.value < fabric_.ranks());
   MUSUBI_CHECK(bell_ != nullptr && peer != fabric_.self());
   (void)co_await count_request(peer);
   for (unsigned attempt = 0; !bell_->ring(peer); ++attempt) co_await pause(attempt);
 }
 
 Task<bool> FlagOrder::has_answered(Rank peer, std::uint64_t request) {
+  MUSUBI_CHECK(peer.value < fabric_.ranks());
   std::uint64_t newest = 0;
   std::array<fabric::Step, 1> step{fabric::get(control_region, offset_of(answered), &newest, sizeof newest)};
   co_await fabric::transfer(fabric_, peer, step);

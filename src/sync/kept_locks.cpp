@@ -68,6 +68,7 @@ LockTable::Kept LockTable::kept() noexcept {
 
 // REQUIRES: the hold.
 LockTable::Settled LockTable::settle(LocalLock& local) noexcept {
+  MUSUBI_CHECK(local.listed);
   Parts& p = *parts_;
   MUSUBI_CHECK(local.listed);
   const bool late = p.hooks.injected(InjectedBug::kept_lock_given_late);
@@ -85,6 +86,7 @@ LockTable::Settled LockTable::settle(LocalLock& local) noexcept {
 
 // Result: false if another rank wants it. That rank may have asked while the lock was on no list.
 bool LockTable::list_again(LocalLock& local) noexcept {
+  MUSUBI_CHECK(local.listed);
   parts_->list(local);
   return !parts_->is_claimed(local);
 }

@@ -23,6 +23,7 @@ bool ReaderWriterLocks::is_open_for(const WaitRecord& record, Share share) {
 }
 
 void ReaderWriterLocks::enter(WaitRecord& record, Share share) {
+  MUSUBI_CHECK(is_open_for(record, share));
   MUSUBI_CHECK(is_open_for(record, share) && record.holders != held_by_writer - 1);
   record.holders = share == Share::writing ? held_by_writer : record.holders + 1;
 }
@@ -90,6 +91,7 @@ Task<> ReaderWriterLocks::admit(WaitRecords::Opened& opened) {
 
 // Acquires the signature of the rank that released the lock last, or a newer one of that rank.
 Task<> ReaderWriterLocks::acquire(RwLockId lock, Share share, std::uint64_t last_writer) {
+  MUSUBI_CHECK(last_writer <= fabric_.ranks());
   counters_.add(trace::Counter::lock_acquisitions);
   if (last_writer != 0) {
     const Rank writer{static_cast<std::uint32_t>(last_writer - 1)};

@@ -181,6 +181,7 @@ Task<std::optional<Rank>> RoomKeeper::find_taker() {
 }
 
 Task<std::uint64_t> RoomKeeper::room_at(Rank rank) {
+  MUSUBI_CHECK(rank.value < fabric_.ranks());
   std::uint64_t room = 0;
   const std::array<Step, 1> look{
       fabric::get(control_region, offset_ + offsetof(Words, room), &room, sizeof room)};

@@ -110,6 +110,7 @@ SignatureReader::Look::Result SignatureReader::Look::result() {
       return Result::too_short;
     }
     MUSUBI_CHECK(end().verdict == since::complete && end().bytes >= sizeof(SignatureBoard));
+    MUSUBI_CHECK(end().bytes >= sizeof(SignatureBoard));
     board().count = (end().bytes - sizeof(SignatureBoard)) / sizeof(Notice);
     return Result::whole;
   }
@@ -140,6 +141,7 @@ Step SignatureReader::sequence_step(std::uint64_t& sequence) const {
 }
 
 Task<std::uint64_t> SignatureReader::acquire_from(Rank peer, coherence::Audience audience) {
+  MUSUBI_CHECK(peer.value < fabric_.ranks());
   Look look(*this);
   coherence::Scope scope = coherence::Scope::everything();
   scope.giver = peer;
@@ -148,6 +150,7 @@ Task<std::uint64_t> SignatureReader::acquire_from(Rank peer, coherence::Audience
 
 // Only after the acquire: another thread that sees the stamp continues without acquiring.
 void SignatureReader::note(Rank peer, std::uint64_t stamp) noexcept {
+  MUSUBI_CHECK(peer.value < fabric_.ranks());
   std::atomic<std::uint64_t>& acquired = acquired_[peer.value];
   std::uint64_t known = acquired.load();
   while (known < stamp && !acquired.compare_exchange_weak(known, stamp)) {

@@ -20,6 +20,7 @@ std::size_t record_bytes_for(std::uint32_t ranks) {
   return lines(sizeof(WaitRecord) + WaitRecords::mark_words(ranks) * sizeof(std::uint64_t));
 }
 std::size_t bytes_of_records(std::uint32_t ranks, std::size_t count) {
+  MUSUBI_CHECK(ranks != 0);
   return (count + ranks - 1) / ranks * record_bytes_for(ranks);
 }
 
@@ -70,6 +71,7 @@ std::uint32_t WaitRecords::take_node() noexcept {
 }
 
 void WaitRecords::give_back_node(std::uint32_t node) noexcept {
+  MUSUBI_CHECK(node < nodes_max_);
   node_lock_.lock();
   MUSUBI_CHECK(node < ever_taken_);
   own_nodes_[node] = first_free_;
@@ -114,6 +116,7 @@ Task<> WaitRecords::close_unchanged(Opened& opened) {
 }
 
 Task<WaiterLink> WaitRecords::next_of(WaiterLink link) {
+  MUSUBI_CHECK(!link.is_none());
   WaiterLink next;
   std::array<Step, 1> step{fabric::get(control_region, node_at(link.node()), &next.raw, sizeof next.raw)};
   co_await fabric::transfer(fabric_, link.rank(), step);
@@ -121,11 +124,13 @@ Task<WaiterLink> WaitRecords::next_of(WaiterLink link) {
 }
 
 Task<> WaitRecords::set_next(WaiterLink link, WaiterLink next) {
+  MUSUBI_CHECK(!link.is_none() && link != next);
   std::array<Step, 1> step{fabric::put(control_region, node_at(link.node()), &next.raw, sizeof next.raw)};
   co_await fabric::transfer(fabric_, link.rank(), step);
 }
 
 Task<> WaitRecords::append(Opened& opened, const Waiter& waiter) {
+  MUSUBI_CHECK(!waiter.link().is_none());
   WaitRecord& record = opened.record;
   if (record.first.is_none()) {
     record.first = waiter.link();
@@ -136,6 +141,7 @@ Task<> WaitRecords::append(Opened& opened, const Waiter& waiter) {
 }
 
 Task<WaiterLink> WaitRecords::pop(Opened& opened) {
+  MUSUBI_CHECK(!opened.record.first.is_none() && !opened.record.last.is_none());
   WaitRecord& record = opened.record;
   const WaiterLink first = record.first;
   MUSUBI_CHECK(!first.is_none());
@@ -148,6 +154,7 @@ Task<WaiterLink> WaitRecords::pop(Opened& opened) {
 }
 
 Task<bool> WaitRecords::remove(Opened& opened, WaiterLink link) {
+  MUSUBI_CHECK(!link.is_none());
   WaitRecord& record = opened.record;
   WaiterLink before;
   for (WaiterLink at = record.first; !at.is_none();) {
@@ -170,6 +177,7 @@ Task<bool> WaitRecords::remove(Opened& opened, WaiterLink link) {
 }
 
 Task<> WaitRecords::wake(WaiterLink link) {
+  MUSUBI_CHECK(!link.is_none() && link.rank().value < fabric_.ranks());
   MUSUBI_CHECK(!link.is_none() && link.node() < nodes_max_ && link.rank().value < fabric_.ranks());
   const auto key = remote_lock::LockKey::of_waiter(link.node());
   co_await fabric::deliver(fabric_, link.rank(), fabric::MessageKind::lock_granted,

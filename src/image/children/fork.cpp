@@ -75,14 +75,14 @@ void* fork_for_caller(void* given) {
 }
 
 // Only the program's own threads take its signals.
-class SignalsHeldBack {
+class BlockedSignals {
  public:
-  SignalsHeldBack() noexcept
+  BlockedSignals() noexcept
       : before_(os::set_signal_mask(
             SIG_BLOCK, ~(os::signal_bit(SIGSEGV) | os::signal_bit(SIGBUS) | os::signal_bit(SIGTRAP)))) {}
-  ~SignalsHeldBack() { os::set_signal_mask(SIG_SETMASK, before_); }
-  SignalsHeldBack(const SignalsHeldBack&) = delete;
-  SignalsHeldBack& operator=(const SignalsHeldBack&) = delete;
+  ~BlockedSignals() { os::set_signal_mask(SIG_SETMASK, before_); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
 
  private:
   const os::SignalBits before_;
@@ -160,7 +160,7 @@ pid_t wait_for_fork(runtime::Runtime& runtime, ChildLink& link) {
   int error = 0;
   const bool others_run = runtime.ranks() > 1 && (omp::is_region_open() || has_program_threads());
   {
-    const SignalsHeldBack held_back;
+    const BlockedSignals blocked;
     pthread_t thread;
     error = create_private_thread(&thread, fork_for_caller, &link);
     if (error == 0) ::pthread_join(thread, nullptr);

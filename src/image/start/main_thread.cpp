@@ -60,7 +60,7 @@ void* run_on_shared_stack(void* given) {
   if (program.job.is_first_rank()) runtime::BlockedHandlers::note_main();
   omp::adopt_main_thread(program.stack, __builtin_frame_address(0));
   if (!program.job.is_first_rank()) leave_worker(omp::worker_main().status);
-  omp::set_before_region([] { current_job()->attributes.tell_what_main_set(); });
+  omp::set_before_region([] { current_job()->attributes.send_main_changes(); });
   tell_stack_of_main(__builtin_frame_address(0));
   run_shared_constructors(program);
   std::exit(program.main(program.argument_count, program.arguments, environ));

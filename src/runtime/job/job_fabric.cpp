@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <vector>
 
 #include "base/check.h"
@@ -220,23 +221,11 @@ std::string JobFabric::reason_to_end() const {
 // Called by the service thread, for which all other ranks may be waiting: the line must not block.
 void JobFabric::say(std::string_view line) noexcept {
   std::array<char, 400> text;
-  std::size_t length = 0;
-  const auto add = [&](std::string_view part) {
-    for (const char c : part) {
-      if (length < text.size()) text[length++] = c;
-    }
-  };
-  std::array<char, 10> digits;
-  std::size_t first = digits.size();
-  for (std::uint32_t rest = job_.self.value; rest != 0 || first == digits.size(); rest /= 10) {
-    digits[--first] = static_cast<char>('0' + rest % 10);
-  }
-  add("musubi: rank ");
-  add({digits.data() + first, digits.size() - first});
-  add(": ");
-  add(line.substr(0, text.size() / 4 * 3));
-  add("\n");
-  os::write_line_at_once(STDERR_FILENO, {text.data(), length});
+  const int prefix = std::snprintf(text.data(), text.size(), "musubi: rank %u: ", job_.self.value);
+  const std::string_view said = line.substr(0, text.size() / 4 * 3);
+  char* end = std::ranges::copy(said, text.data() + prefix).out;
+  *end++ = '\n';
+  os::write_line_at_once(STDERR_FILENO, {text.data(), end});
 }
 
 }  // namespace musubi::runtime

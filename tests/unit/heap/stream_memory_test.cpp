@@ -19,7 +19,7 @@ class StreamMemoryTest : public testing::Test {
   static void SetUpTestSuite() { ASSERT_TRUE(stream_memory.reserve(self, ranks)); }
 
   static void* take(std::size_t bytes) {
-    const StreamMemory::Making making;
+    const StreamMemory::StreamAllocation allocation;
     return stream_memory.take(bytes);
   }
 };
@@ -33,7 +33,7 @@ TEST_F(StreamMemoryTest, GivesNothingUnlessAStreamIsBeingMade) {
 }
 
 TEST_F(StreamMemoryTest, StreamOfThisThreadIsNotAnothersAffair) {
-  const StreamMemory::Making making;
+  const StreamMemory::StreamAllocation allocation;
   std::thread([] { EXPECT_EQ(stream_memory.take(100), nullptr); }).join();
 }
 

@@ -1,4 +1,4 @@
-// The wrappers of told_calls.def and first_rank_calls.def.
+// The wrappers of broadcast_calls.def and first_rank_calls.def.
 #include <bit>
 #include <cstdint>
 #include <type_traits>
@@ -12,12 +12,12 @@ namespace musubi::image {
 namespace {
 
 // Makes the other ranks repeat the call after it has returned here.
-class Told {
+class Broadcast {
  public:
   template <class... Arguments>
-  explicit Told(const char* name, Arguments... arguments) : call_{name, {to_word(arguments)...}} {}
-  Told(const Told&) = delete;
-  ~Told() {
+  explicit Broadcast(const char* name, Arguments... arguments) : call_{name, {to_word(arguments)...}} {}
+  Broadcast(const Broadcast&) = delete;
+  ~Broadcast() {
     if (Job* const job = job_of_ranks()) job->attributes.spread(call_);
   }
 
@@ -56,21 +56,21 @@ FirstRank<Result> ask_first_rank(const char* name) {
 }  // namespace
 }  // namespace musubi::image
 
-#define MUSUBI_TOLD(result, name, parameters, arguments)                                  \
-  extern "C" __attribute__((visibility("default"))) result told_##name parameters;        \
-  extern "C" result told_##name parameters {                                              \
-    using Type = result parameters;                                                       \
-    static constinit musubi::image::Next<Type*> next(#name);                              \
-    const auto tell = [](auto... given) { return musubi::image::Told(#name, given...); }; \
-    const musubi::image::Told told = tell arguments;                                      \
-    return next.get() arguments;                                                          \
+#define MUSUBI_BROADCAST(result, name, parameters, arguments)                                    \
+  extern "C" __attribute__((visibility("default"))) result wrapped_##name parameters;            \
+  extern "C" result wrapped_##name parameters {                                                  \
+    using Type = result parameters;                                                              \
+    static constinit musubi::image::Next<Type*> next(#name);                                     \
+    const auto repeat = [](auto... given) { return musubi::image::Broadcast(#name, given...); }; \
+    const musubi::image::Broadcast broadcast = repeat arguments;                                 \
+    return next.get() arguments;                                                                 \
   }
-#include "image/symbols/processes/told_calls.def"
-#undef MUSUBI_TOLD
+#include "image/symbols/processes/broadcast_calls.def"
+#undef MUSUBI_BROADCAST
 
 #define MUSUBI_AT_FIRST_RANK(result, name, parameters, arguments)                                  \
-  extern "C" __attribute__((visibility("default"))) result told_##name parameters;                 \
-  extern "C" result told_##name parameters {                                                       \
+  extern "C" __attribute__((visibility("default"))) result wrapped_##name parameters;              \
+  extern "C" result wrapped_##name parameters {                                                    \
     using Type = result parameters;                                                                \
     static constinit musubi::image::Next<Type*> next(#name);                                       \
     if (const auto answer = musubi::image::ask_first_rank<result>(#name)) return answer arguments; \
