@@ -36,8 +36,8 @@ constexpr int align(std::size_t alignment) {
 // Larger allocations have pages of their own.
 inline constexpr std::size_t small_bytes_max = 14336;
 
-// The interface by which jemalloc asks for memory: the structs of its header, which cannot be included because
-// it declares malloc's family under names that the build removed.
+// The interface by which jemalloc asks for memory: the structs of its header, which cannot be included
+// because it declares malloc's family under names that the build removed.
 struct ExtentHooks;
 
 using ExtentAlloc = void*(ExtentHooks*, void* address, std::size_t bytes, std::size_t alignment, bool* zero,
