@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/held.h"
+#include "base/thread_safety.h"
 
 namespace musubi::launch {
 namespace {

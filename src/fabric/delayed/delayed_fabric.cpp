@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "base/held.h"
+#include "base/thread_safety.h"
 #include "os/clock.h"
 
 namespace musubi::fabric {

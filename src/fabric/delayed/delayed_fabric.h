@@ -14,7 +14,7 @@
 #include <deque>
 #include <vector>
 
-#include "base/frame_allocator.h"
+#include "base/frame_pool.h"
 #include "base/spin_lock.h"
 #include "fabric/delayed/line.h"
 #include "fabric/delayed/naps.h"

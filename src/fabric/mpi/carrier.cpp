@@ -8,7 +8,6 @@
 #include "fabric/mpi/adapter.h"
 #include "os/clock.h"
 #include "os/futex.h"
-#include "os/sleep.h"
 #include "os/sockets.h"
 
 namespace musubi::fabric::mpi {

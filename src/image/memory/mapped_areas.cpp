@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/held.h"
+#include "base/thread_safety.h"
 
 namespace musubi::image {
 

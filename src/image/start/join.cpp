@@ -20,7 +20,6 @@
 #include "omp/process.h"
 #include "omp/shared_memory.h"
 #include "os/clock.h"
-#include "os/sleep.h"
 #include "runtime/join_job.h"
 
 namespace musubi::image {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/seconds.h"
+#include "base/in_units.h"
 #include "launch/hosts/compare_facts.h"
 #include "launch/printable.h"
 #include "os/clock.h"

@@ -9,7 +9,7 @@
 #include "image/symbols/far_functions.h"
 #include "image/symbols/files/record_locks.h"
 #include "image/symbols/next_function.h"
-#include "os/sleep.h"
+#include "os/clock.h"
 
 namespace musubi::image {
 namespace {

@@ -1,4 +1,4 @@
-// The code of this process, as the dynamic linker lists it, and the targets of its calls between objects.
+// The loaded objects of this process: their code, and their variables.
 #pragma once
 
 #include <elf.h>
@@ -7,9 +7,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
+
+#include "base/address_range.h"
 
 namespace musubi::stores {
 
+// The code of this process, as the dynamic linker lists it, and the targets of its calls between objects.
 class LoadedCode {
  public:
   enum class Kind : std::uint8_t {
@@ -54,6 +58,26 @@ class LoadedCode {
   std::size_t object_count_ = 0;
   unsigned long long loaded_ = 0, unloaded_ = 0;
   mutable const Range* last_ = nullptr;  // cached result
+};
+
+// The variables of the program and its libraries, from their symbol tables.
+class DataObjects {
+ public:
+  // Lists the loaded objects again. Takes the linker's lock, and reads the files of the program's own
+  // objects.
+  void refresh(const LoadedCode& code);
+
+  // The variable that covers the address; if the tables know none, all writable data of the loaded object.
+  // Empty: not data.
+  AddressRange object_at(std::uintptr_t address) const;
+  // All writable data of the loaded object around the address; empty: none.
+  AddressRange segment_at(std::uintptr_t address) const;
+
+ private:
+  void add_variables(const char* path, std::uintptr_t base);
+
+  std::vector<AddressRange> segments_;
+  std::vector<AddressRange> variables_;  // sorted, disjoint
 };
 
 }  // namespace musubi::stores
