@@ -13,7 +13,7 @@
 #include "atomics/patch.h"
 #include "atomics/site.h"
 #include "image/libraries/loaded_objects.h"
-#include "image/process/refused_call.h"
+#include "image/process/refusal.h"
 #include "omp/open_singles.h"
 #include "omp/thread.h"
 #include "os/fault_context.h"

@@ -15,7 +15,6 @@
 #include "image/symbols/far_functions.h"
 #include "image/symbols/files/record_locks.h"
 #include "image/symbols/kernel_access.h"
-#include "image/symbols/next_function.h"
 #include "os/own_files.h"
 
 namespace {

@@ -18,7 +18,6 @@
 #include "image/symbols/exported.h"
 #include "image/symbols/far_functions.h"
 #include "image/symbols/kernel_access.h"
-#include "image/symbols/next_function.h"
 #include "os/system_call.h"
 
 namespace {

@@ -8,7 +8,6 @@
 #include "image/symbols/exported.h"
 #include "image/symbols/far_functions.h"
 #include "image/symbols/files/record_locks.h"
-#include "image/symbols/next_function.h"
 #include "os/sleep.h"
 
 namespace musubi::image {

@@ -5,18 +5,12 @@
 
 #include <cerrno>
 
+#include "image/process/call_result.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/files/sending.h"
-#include "image/symbols/next_function.h"
 
 namespace musubi::image {
 namespace {
-
-int as_call(int error) {
-  if (error == 0) return 0;
-  errno = error;
-  return -1;
-}
 
 constinit Next<int (*)(pid_t, int)> next_kill("kill");
 constinit Next<int (*)(pid_t, int, sigval)> next_queue("sigqueue");
@@ -37,15 +31,15 @@ using musubi::image::job_addressed_by;
 MUSUBI_EXPORT int kill(pid_t process, int signal) noexcept {
   Job* const job = job_addressed_by(process);
   return job == nullptr ? musubi::image::next_kill.get()(process, signal)
-                        : musubi::image::as_call(job->signals.send_to_process(signal, nullptr));
+                        : musubi::image::fail(job->signals.send_to_process(signal, nullptr));
 }
 MUSUBI_EXPORT int sigqueue(pid_t process, int signal, const sigval value) noexcept {
   Job* const job = job_addressed_by(process);
   return job == nullptr ? musubi::image::next_queue.get()(process, signal, value)
-                        : musubi::image::as_call(job->signals.send_to_process(signal, &value));
+                        : musubi::image::fail(job->signals.send_to_process(signal, &value));
 }
 MUSUBI_EXPORT int tgkill(pid_t process, pid_t thread, int signal) {
   Job* const job = job_addressed_by(process);
   return job == nullptr ? musubi::image::next_thread_kill.get()(process, thread, signal)
-                        : musubi::image::as_call(job->signals.send_to_thread(thread, signal));
+                        : musubi::image::fail(job->signals.send_to_thread(thread, signal));
 }

@@ -17,7 +17,6 @@
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/kernel_access.h"
-#include "image/symbols/next_function.h"
 #include "os/binding.h"
 
 namespace {

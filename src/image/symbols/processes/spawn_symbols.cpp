@@ -10,16 +10,14 @@
 #include <vector>
 
 #include "config/environment.h"
-#include "image/children/child_of_rank.h"
+#include "image/children/fork.h"
 #include "image/process/open_file_limit.h"
 #include "image/process/refusal.h"
-#include "image/process/refused_call.h"
 #include "image/start/invited_environment.h"
 #include "image/start/job.h"
 #include "image/start/program_exit.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/kernel_access.h"
-#include "image/symbols/next_function.h"
 #include "os/binding.h"
 
 namespace {

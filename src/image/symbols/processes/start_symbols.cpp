@@ -11,7 +11,7 @@
 #include "image/process/real_function.h"
 #include "image/process/refusal.h"
 #include "image/start/invited_environment.h"
-#include "image/start/join.h"
+#include "image/start/job.h"
 #include "image/start/main_thread.h"
 #include "image/start/program_exit.h"
 #include "image/symbols/exported.h"

@@ -10,7 +10,6 @@
 #include <cstdint>
 
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 #include "image/symbols/processes/user_signals.h"
 
 namespace {

@@ -12,11 +12,11 @@
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/kernel_access.h"
-#include "image/symbols/next_function.h"
 #include "image/symbols/streams/foreign_stream.h"
 
 namespace {
 
+using musubi::image::as_call;
 using musubi::image::current_job;
 using musubi::image::Job;
 using musubi::image::KernelAccess;
@@ -25,7 +25,6 @@ using musubi::image::Next;
 using musubi::image::owner_of;
 using musubi::image::Streams;
 using musubi::image::StreamUse;
-using musubi::image::told;
 using musubi::image::while_closing;
 using Operation = Streams::Operation;
 
@@ -51,7 +50,7 @@ FILE* reopen(FILE* (*next)(const char*, const char*, FILE*), const char* path, c
   }
   std::memcpy(names, mode, mode_bytes);
   std::memcpy(names + mode_bytes, path, bytes - mode_bytes);
-  return told(owner->operate(stream, Operation::reopen, 0, 0, {names, bytes})) == 0 ? stream : nullptr;
+  return as_call(owner->operate(stream, Operation::reopen, 0, 0, {names, bytes})) == 0 ? stream : nullptr;
 }
 
 }  // namespace
@@ -72,16 +71,16 @@ FILE* reopen(FILE* (*next)(const char*, const char*, FILE*), const char* path, c
 MUSUBI_ON_STREAM_UNLOCKED(int, feof, owner->operate(stream, Operation::state) & 1)
 MUSUBI_ON_STREAM_UNLOCKED(int, ferror, owner->operate(stream, Operation::state) & 2)
 MUSUBI_ON_STREAM_UNLOCKED(void, clearerr, owner->operate(stream, Operation::clear_state))
-MUSUBI_ON_STREAM_UNLOCKED(int, fileno, told(owner->operate(stream, Operation::number)))
+MUSUBI_ON_STREAM_UNLOCKED(int, fileno, as_call(owner->operate(stream, Operation::number)))
 MUSUBI_ON_STREAM(int, fseek, (FILE * stream, long offset, int whence), (stream, offset, whence),
-                 told(owner->operate(stream, Operation::seek, offset, whence)))
+                 as_call(owner->operate(stream, Operation::seek, offset, whence)))
 MUSUBI_ON_STREAM(int, fseeko, (FILE * stream, off_t offset, int whence), (stream, offset, whence),
-                 told(owner->operate(stream, Operation::seek, offset, whence)))
+                 as_call(owner->operate(stream, Operation::seek, offset, whence)))
 MUSUBI_ON_STREAM(int, fseeko64, (FILE * stream, off_t offset, int whence), (stream, offset, whence),
-                 told(owner->operate(stream, Operation::seek, offset, whence)))
-MUSUBI_ON_STREAM(long, ftell, (FILE * stream), (stream), told(owner->operate(stream, Operation::tell)))
-MUSUBI_ON_STREAM(off_t, ftello, (FILE * stream), (stream), told(owner->operate(stream, Operation::tell)))
-MUSUBI_ON_STREAM(off_t, ftello64, (FILE * stream), (stream), told(owner->operate(stream, Operation::tell)))
+                 as_call(owner->operate(stream, Operation::seek, offset, whence)))
+MUSUBI_ON_STREAM(long, ftell, (FILE * stream), (stream), as_call(owner->operate(stream, Operation::tell)))
+MUSUBI_ON_STREAM(off_t, ftello, (FILE * stream), (stream), as_call(owner->operate(stream, Operation::tell)))
+MUSUBI_ON_STREAM(off_t, ftello64, (FILE * stream), (stream), as_call(owner->operate(stream, Operation::tell)))
 MUSUBI_ON_STREAM(void, flockfile, (FILE * stream), (stream),
                  owner->operate(stream, Operation::lock, 0, 0, {}, {}, Streams::Lock::keep))
 MUSUBI_ON_STREAM(void, funlockfile, (FILE * stream), (stream),
@@ -100,7 +99,7 @@ int put_back(FILE* stream, Streams& owner, int value) {
 
 // Does not support positions of stateful wide characters.
 int get_position(FILE* stream, Streams& owner, fpos_t* position) {
-  const std::int64_t place = told(owner.operate(stream, Operation::tell));
+  const std::int64_t place = as_call(owner.operate(stream, Operation::tell));
   if (place < 0) return -1;
   std::memset(position, 0, sizeof *position);
   position->__pos = place;
@@ -115,9 +114,9 @@ MUSUBI_ON_STREAM(int, fgetpos, (FILE * stream, fpos_t* position), (stream, posit
 MUSUBI_ON_STREAM(int, fgetpos64, (FILE * stream, fpos_t* position), (stream, position),
                  get_position(stream, *owner, position))
 MUSUBI_ON_STREAM(int, fsetpos, (FILE * stream, const fpos_t* position), (stream, position),
-                 told(owner->operate(stream, Operation::seek, position->__pos, SEEK_SET)))
+                 as_call(owner->operate(stream, Operation::seek, position->__pos, SEEK_SET)))
 MUSUBI_ON_STREAM(int, fsetpos64, (FILE * stream, const fpos_t* position), (stream, position),
-                 told(owner->operate(stream, Operation::seek, position->__pos, SEEK_SET)))
+                 as_call(owner->operate(stream, Operation::seek, position->__pos, SEEK_SET)))
 
 MUSUBI_EXPORT void rewind(FILE* stream) {
   static constinit Next<void (*)(FILE*)> next("rewind");
@@ -130,7 +129,7 @@ MUSUBI_EXPORT void rewind(FILE* stream) {
 MUSUBI_EXPORT int pclose(FILE* stream) {
   static constinit Next<int (*)(FILE*)> next("pclose");
   if (Streams* const owner = owner_of(stream)) {
-    return static_cast<int>(told(owner->operate(stream, Operation::close_process)));
+    return static_cast<int>(as_call(owner->operate(stream, Operation::close_process)));
   }
   return while_closing(stream, [&] { return next.get()(stream); });
 }

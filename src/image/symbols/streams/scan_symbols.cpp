@@ -9,7 +9,6 @@
 #include "image/objects/streams.h"
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 
 namespace {
 

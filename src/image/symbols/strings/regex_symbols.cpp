@@ -5,7 +5,6 @@
 #include "image/process/real_function.h"
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 
 namespace {
 

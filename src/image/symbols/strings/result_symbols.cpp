@@ -18,7 +18,6 @@
 #include "heap/heap.h"
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 
 namespace {
 

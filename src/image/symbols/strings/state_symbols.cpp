@@ -10,7 +10,6 @@
 #include "image/process/job_words.h"
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 
 namespace {
 

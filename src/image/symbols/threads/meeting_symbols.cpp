@@ -6,7 +6,6 @@
 #include <cerrno>
 
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/shared_word.h"
 #include "omp/backoff.h"

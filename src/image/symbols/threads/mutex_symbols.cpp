@@ -7,9 +7,8 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "image/process/refused_call.h"
+#include "image/process/refusal.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/moments.h"
 #include "image/symbols/threads/shared_word.h"

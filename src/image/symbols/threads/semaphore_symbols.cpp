@@ -8,8 +8,8 @@
 #include <climits>
 #include <cstdarg>
 
+#include "image/process/call_result.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/moments.h"
 #include "image/symbols/threads/shared_word.h"
@@ -17,6 +17,7 @@
 
 namespace {
 
+using musubi::image::fail;
 using musubi::image::give_back_plain;
 using musubi::image::has_passed;
 using musubi::image::is_moment;
@@ -46,11 +47,6 @@ void mark_as_shared(sem_t& semaphore) {
 
 SharedWord count_of(sem_t* semaphore) {
   return SharedWord(reinterpret_cast<std::uint32_t*>(semaphore));
-}
-
-int fail(int error) {
-  errno = error;
-  return -1;
 }
 
 bool take(const SharedWord& count) {

@@ -1,8 +1,13 @@
-// Resource limits (image/objects/attributes.h): those of the process apply to all ranks.
+// Resources of the process: limits, which apply to all ranks (image/objects/attributes.h), and clocks of
+// processor time, which show that of the job.
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "image/process/call_result.h"
 #include "image/process/open_file_limit.h"
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
@@ -67,4 +72,74 @@ MUSUBI_EXPORT int wrapped_prlimit64(pid_t process, int resource, const rlimit* w
                                     rlimit* before) __asm__("prlimit64");
 int wrapped_prlimit64(pid_t process, int resource, const rlimit* wanted, rlimit* before) {
   return change_limit(process, resource, wanted, before);
+}
+
+namespace {
+
+using musubi::image::Next;
+using musubi::image::ProcessorTimes;
+
+constinit Next<int (*)(clockid_t, timespec*)> next_clock_gettime("clock_gettime");
+constinit Next<clock_t (*)(tms*)> next_times("times");
+constinit Next<int (*)(int, rusage*)> next_getrusage("getrusage");
+
+// Null unless the program runs over several ranks.
+ProcessorTimes* times_of_job() noexcept {
+  Job* const job = job_of_ranks();
+  return job != nullptr ? &job->processor_times : nullptr;
+}
+
+clock_t ticks(const timeval& time) noexcept {
+  static const long per_second = ::sysconf(_SC_CLK_TCK);
+  return time.tv_sec * per_second + time.tv_usec * per_second / 1'000'000;
+}
+
+}  // namespace
+
+// Works on copies: the structures may be in shared memory, which the kernel cannot open.
+MUSUBI_EXPORT int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  timespec found{};
+  const int result = next_clock_gettime.get()(clock, &found);
+  if (result != 0) return result;
+  ProcessorTimes* const times = clock == CLOCK_PROCESS_CPUTIME_ID ? times_of_job() : nullptr;
+  if (times != nullptr) {
+    const rusage others = times->of_others(RUSAGE_SELF);
+    timeval sum{};
+    timeradd(&others.ru_utime, &others.ru_stime, &sum);
+    constexpr long nanoseconds = 1'000'000'000;
+    const long rest = found.tv_nsec + sum.tv_usec * 1000;
+    found = {found.tv_sec + sum.tv_sec + rest / nanoseconds, rest % nanoseconds};
+  }
+  *time = found;
+  return 0;
+}
+
+MUSUBI_EXPORT clock_t clock() noexcept {
+  timespec used{};
+  if (::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0) return -1;
+  return used.tv_sec * CLOCKS_PER_SEC + used.tv_nsec / (1'000'000'000 / CLOCKS_PER_SEC);
+}
+
+MUSUBI_EXPORT clock_t times(tms* buffer) noexcept {
+  tms found{};
+  const clock_t result = next_times.get()(&found);
+  if (ProcessorTimes* const of_job = times_of_job()) {
+    const rusage others = of_job->of_others(RUSAGE_SELF), children = of_job->of_others(RUSAGE_CHILDREN);
+    found.tms_utime += ticks(others.ru_utime);
+    found.tms_stime += ticks(others.ru_stime);
+    found.tms_cutime += ticks(children.ru_utime);
+    found.tms_cstime += ticks(children.ru_stime);
+  }
+  if (buffer != nullptr) *buffer = found;
+  return result;
+}
+
+MUSUBI_EXPORT int getrusage(__rusage_who_t who, rusage* usage) noexcept {
+  rusage found{};
+  const int result = next_getrusage.get()(who, &found);
+  if (result != 0) return result;
+  ProcessorTimes* const times = who != RUSAGE_THREAD ? times_of_job() : nullptr;
+  if (times != nullptr) musubi::image::add(found, times->of_others(who));
+  *usage = found;
+  return 0;
 }
