@@ -8,6 +8,12 @@
 
 #define MUSUBI_EXPORT extern "C" __attribute__((visibility("default")))
 
+// Begins the definition of function `name` under a name of our own, which need not repeat the headers' exact
+// declaration: attributes, other names of the types.
+#define MUSUBI_WRAPPER(result, name, parameters)                 \
+  MUSUBI_EXPORT result wrapped_##name parameters __asm__(#name); \
+  result wrapped_##name parameters
+
 // The call's return address, which tells the C library's own calls from the program's.
 #define MUSUBI_CALLER __builtin_return_address(0)
 

@@ -25,21 +25,20 @@ Job* job_addressed_by(pid_t process) noexcept {
 
 }  // namespace musubi::image
 
-using musubi::image::Job;
-using musubi::image::job_addressed_by;
+using namespace musubi::image;
 
 MUSUBI_EXPORT int kill(pid_t process, int signal) noexcept {
   Job* const job = job_addressed_by(process);
-  return job == nullptr ? musubi::image::next_kill.get()(process, signal)
+  return job == nullptr ? next_kill.get()(process, signal)
                         : musubi::image::fail(job->signals.send_to_process(signal, nullptr));
 }
 MUSUBI_EXPORT int sigqueue(pid_t process, int signal, const sigval value) noexcept {
   Job* const job = job_addressed_by(process);
-  return job == nullptr ? musubi::image::next_queue.get()(process, signal, value)
+  return job == nullptr ? next_queue.get()(process, signal, value)
                         : musubi::image::fail(job->signals.send_to_process(signal, &value));
 }
 MUSUBI_EXPORT int tgkill(pid_t process, pid_t thread, int signal) {
   Job* const job = job_addressed_by(process);
-  return job == nullptr ? musubi::image::next_thread_kill.get()(process, thread, signal)
+  return job == nullptr ? next_thread_kill.get()(process, thread, signal)
                         : musubi::image::fail(job->signals.send_to_thread(thread, signal));
 }

@@ -14,13 +14,15 @@
 #include "image/symbols/exported.h"
 #include "os/wait_id.h"
 
+using namespace musubi::image;
+
 namespace {
 
 using Fork = pid_t (*)();
 constinit musubi::image::Next<Fork> next_fork("fork");
 
 pid_t fork_process() {
-  musubi::image::Job* const job = musubi::image::current_job();
+  Job* const job = current_job();
   return job == nullptr ? next_fork.get()() : musubi::image::fork_rank(job->descriptors, job->children);
 }
 
@@ -50,11 +52,11 @@ MUSUBI_EXPORT int clone(int (*function)(void*), void* stack, int flags, void* ar
   va_end(rest);
   using Clone = int (*)(int (*)(void*), void*, int, void*, void*, void*, void*);
   static constinit musubi::image::Next<Clone> next("clone");
-  const musubi::image::Job* const job = musubi::image::current_job();
+  const musubi::image::Job* const job = current_job();
   if (job == nullptr || job->runtime.ranks() == 1 || !musubi::heap::process_heap.serves(MUSUBI_CALLER)) {
     return next.get()(function, stack, flags, argument, parent_id, thread_data, child_id);
   }
-  musubi::image::report_refused_call(
+  report_refused_call(
       "clone was refused: what it makes would work on memory that it does not have alone, and that nobody "
       "opens for it",
       "call fork or pthread_create, or posix_spawn for another program");
@@ -63,10 +65,6 @@ MUSUBI_EXPORT int clone(int (*function)(void*), void* stack, int flags, void* ar
 }
 
 namespace {
-
-using musubi::image::Job;
-using musubi::image::job_of_ranks;
-using musubi::image::Next;
 
 constinit Next<pid_t (*)(pid_t, int*, int, struct rusage*)> next_wait4("wait4");
 constinit Next<int (*)(idtype_t, id_t, siginfo_t*, int)> next_waitid("waitid");
@@ -86,26 +84,19 @@ pid_t wait_for(pid_t process, int* status, int options, struct rusage* usage) {
 
 }  // namespace
 
-MUSUBI_EXPORT pid_t wrapped_wait(int* status) __asm__("wait");
-pid_t wrapped_wait(int* status) {
+MUSUBI_WRAPPER(pid_t, wait, (int* status)) {
   return wait_for(-1, status, 0, nullptr);
 }
-MUSUBI_EXPORT pid_t wrapped_wait3(int* status, int options, struct rusage* usage) __asm__("wait3");
-pid_t wrapped_wait3(int* status, int options, struct rusage* usage) {
+MUSUBI_WRAPPER(pid_t, wait3, (int* status, int options, struct rusage* usage)) {
   return wait_for(-1, status, options, usage);
 }
-MUSUBI_EXPORT pid_t wrapped_wait4(pid_t process, int* status, int options,
-                                  struct rusage* usage) __asm__("wait4");
-pid_t wrapped_wait4(pid_t process, int* status, int options, struct rusage* usage) {
+MUSUBI_WRAPPER(pid_t, wait4, (pid_t process, int* status, int options, struct rusage* usage)) {
   return wait_for(process, status, options, usage);
 }
-MUSUBI_EXPORT pid_t wrapped_waitpid(pid_t process, int* status, int options) __asm__("waitpid");
-pid_t wrapped_waitpid(pid_t process, int* status, int options) {
+MUSUBI_WRAPPER(pid_t, waitpid, (pid_t process, int* status, int options)) {
   return wait_for(process, status, options, nullptr);
 }
-MUSUBI_EXPORT int wrapped_waitid(idtype_t type, id_t id, siginfo_t* information,
-                                 int options) __asm__("waitid");
-int wrapped_waitid(idtype_t type, id_t id, siginfo_t* information, int options) {
+MUSUBI_WRAPPER(int, waitid, (idtype_t type, id_t id, siginfo_t* information, int options)) {
   Job* const job = job_of_ranks();
   const pid_t process = type == P_PID ? static_cast<pid_t>(id) : -1;
   siginfo_t found{};

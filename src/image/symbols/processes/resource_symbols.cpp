@@ -16,9 +16,7 @@
 
 namespace {
 
-using musubi::image::Attributes;
-using musubi::image::Job;
-using musubi::image::job_of_ranks;
+using namespace musubi::image;
 
 // The kernel alone serves another process. Works on copies, because the kernel cannot open shared memory.
 int change_limit(pid_t process, int resource, const rlimit* wanted, rlimit* before) noexcept {
@@ -27,13 +25,13 @@ int change_limit(pid_t process, int resource, const rlimit* wanted, rlimit* befo
   const bool of_this = process == 0 || process == static_cast<pid_t>(musubi::os::system_call(SYS_getpid));
   rlimit given{}, found{};
   if (wanted != nullptr) given = *wanted;
-  const rlimit for_kernel = of_this ? musubi::image::with_own_files(resource, given) : given;
+  const rlimit for_kernel = of_this ? with_own_files(resource, given) : given;
   const long result = musubi::os::system_call(SYS_prlimit64, process, resource,
                                               wanted != nullptr ? reinterpret_cast<long>(&for_kernel) : 0,
                                               reinterpret_cast<long>(&found));
-  if (musubi::image::as_call(result) < 0) return -1;
-  if (of_this) musubi::image::show_users_limit(resource, found);
-  if (of_this && wanted != nullptr) musubi::image::note_users_limit(resource, given);
+  if (as_call(result) < 0) return -1;
+  if (of_this) show_users_limit(resource, found);
+  if (of_this && wanted != nullptr) note_users_limit(resource, given);
   if (before != nullptr) *before = found;
   if (job != nullptr && process == 0 && wanted != nullptr) {
     job->attributes.spread(Attributes::Change::limit, resource,
@@ -47,37 +45,26 @@ int change_limit(pid_t process, int resource, const rlimit* wanted, rlimit* befo
 // sys/resource.h gives the 64-bit limit another name and the same layout.
 static_assert(sizeof(rlimit) == sizeof(rlimit64));
 
-MUSUBI_EXPORT int wrapped_getrlimit(int resource, rlimit* limit) __asm__("getrlimit");
-int wrapped_getrlimit(int resource, rlimit* limit) {
+MUSUBI_WRAPPER(int, getrlimit, (int resource, rlimit* limit)) {
   return change_limit(0, resource, nullptr, limit);
 }
-MUSUBI_EXPORT int wrapped_getrlimit64(int resource, rlimit* limit) __asm__("getrlimit64");
-int wrapped_getrlimit64(int resource, rlimit* limit) {
+MUSUBI_WRAPPER(int, getrlimit64, (int resource, rlimit* limit)) {
   return change_limit(0, resource, nullptr, limit);
 }
-MUSUBI_EXPORT int wrapped_setrlimit(int resource, const rlimit* limit) __asm__("setrlimit");
-int wrapped_setrlimit(int resource, const rlimit* limit) {
+MUSUBI_WRAPPER(int, setrlimit, (int resource, const rlimit* limit)) {
   return change_limit(0, resource, limit, nullptr);
 }
-MUSUBI_EXPORT int wrapped_setrlimit64(int resource, const rlimit* limit) __asm__("setrlimit64");
-int wrapped_setrlimit64(int resource, const rlimit* limit) {
+MUSUBI_WRAPPER(int, setrlimit64, (int resource, const rlimit* limit)) {
   return change_limit(0, resource, limit, nullptr);
 }
-MUSUBI_EXPORT int wrapped_prlimit(pid_t process, int resource, const rlimit* wanted,
-                                  rlimit* before) __asm__("prlimit");
-int wrapped_prlimit(pid_t process, int resource, const rlimit* wanted, rlimit* before) {
+MUSUBI_WRAPPER(int, prlimit, (pid_t process, int resource, const rlimit* wanted, rlimit* before)) {
   return change_limit(process, resource, wanted, before);
 }
-MUSUBI_EXPORT int wrapped_prlimit64(pid_t process, int resource, const rlimit* wanted,
-                                    rlimit* before) __asm__("prlimit64");
-int wrapped_prlimit64(pid_t process, int resource, const rlimit* wanted, rlimit* before) {
+MUSUBI_WRAPPER(int, prlimit64, (pid_t process, int resource, const rlimit* wanted, rlimit* before)) {
   return change_limit(process, resource, wanted, before);
 }
 
 namespace {
-
-using musubi::image::Next;
-using musubi::image::ProcessorTimes;
 
 constinit Next<int (*)(clockid_t, timespec*)> next_clock_gettime("clock_gettime");
 constinit Next<clock_t (*)(tms*)> next_times("times");
@@ -139,7 +126,7 @@ MUSUBI_EXPORT int getrusage(__rusage_who_t who, rusage* usage) noexcept {
   const int result = next_getrusage.get()(who, &found);
   if (result != 0) return result;
   ProcessorTimes* const times = who != RUSAGE_THREAD ? times_of_job() : nullptr;
-  if (times != nullptr) musubi::image::add(found, times->of_others(who));
+  if (times != nullptr) add(found, times->of_others(who));
   *usage = found;
   return 0;
 }

@@ -20,16 +20,14 @@
 
 namespace {
 
-using musubi::image::Initialiser;
-using musubi::image::Main;
+using namespace musubi::image;
 
 // The C library calls main with three arguments, none of them ours.
 constinit Main main_of_program = nullptr;
 constinit Initialiser initialiser_of_program = nullptr;
 
 int run_instead_of_main(int argument_count, char** arguments, char**) {
-  musubi::image::run_program(*musubi::image::current_job(), main_of_program, initialiser_of_program,
-                             argument_count, arguments);
+  run_program(*current_job(), main_of_program, initialiser_of_program, argument_count, arguments);
 }
 
 void initialise_nothing(int, char**, char**) {}
@@ -37,11 +35,11 @@ void initialise_nothing(int, char**, char**) {}
 // For a process that is no rank: deferred constructors run as if they had not been deferred.
 void start_plainly(const musubi::image::ProgramArguments& arguments) {
   if (musubi::runtime::is_invited()) musubi::runtime::give_back_stack_limit();
-  musubi::image::keep_invitation();
-  std::vector<link_map*> objects = musubi::image::linked_objects();
+  keep_invitation();
+  std::vector<link_map*> objects = linked_objects();
   // The C library runs those of the program itself.
-  musubi::image::give_back_constructors(*objects.front());
-  musubi::image::run_constructors(objects, arguments);
+  give_back_constructors(*objects.front());
+  run_constructors(objects, arguments);
 }
 
 bool only_starts_others() {
@@ -56,9 +54,9 @@ bool joins() {
   if (musubi::runtime::is_invited()) return uses_openmp() || !only_starts_others();
   if (!uses_openmp()) return false;
   if (musubi::runtime::is_below_invited()) {
-    musubi::image::refuse(125,
-                          "a program with OpenMP was started by another program that is no part of the job: "
-                          "name the program itself, or let a shell `exec` it");
+    refuse(125,
+           "a program with OpenMP was started by another program that is no part of the job: "
+           "name the program itself, or let a shell `exec` it");
   }
   return true;
 }
@@ -68,7 +66,7 @@ bool joins() {
 MUSUBI_EXPORT int __libc_start_main(Main main, int argument_count, char** arguments, Initialiser init,
                                     void (*fini)(), void (*linker_fini)(), void* stack_end) {
   using Start = int (*)(Main, int, char**, Initialiser, void (*)(), void (*)(), void*);
-  const auto start = reinterpret_cast<Start>(musubi::image::next_definition("__libc_start_main"));
+  const auto start = reinterpret_cast<Start>(next_definition("__libc_start_main"));
   if (start == nullptr) std::abort();
   const musubi::image::ProgramArguments given{argument_count, arguments, environ};
   if (joins()) {
@@ -78,10 +76,10 @@ MUSUBI_EXPORT int __libc_start_main(Main main, int argument_count, char** argume
     if (init != nullptr) {
       initialiser_of_program = init;
       init = initialise_nothing;
-      musubi::image::give_back_constructors(*musubi::image::linked_objects().front());
+      give_back_constructors(*linked_objects().front());
     }
-    musubi::image::register_end_of_job();
-    musubi::image::join_job(given).far_calls.set_functions(musubi::image::far_functions());
+    register_end_of_job();
+    join_job(given).far_calls.set_functions(far_functions());
   } else {
     start_plainly(given);
   }

@@ -14,9 +14,7 @@
 
 namespace {
 
-using musubi::image::Next;
-using musubi::image::set_mask;
-using musubi::image::WaitingMask;
+using namespace musubi::image;
 
 constinit Next<int (*)(const ucontext_t*)> next_setcontext("setcontext");
 

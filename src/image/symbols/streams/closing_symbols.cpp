@@ -15,14 +15,7 @@
 
 namespace {
 
-using musubi::image::as_call;
-using musubi::image::Job;
-using musubi::image::job_of_ranks;
-using musubi::image::memory_streams;
-using musubi::image::MemoryStreams;
-using musubi::image::Next;
-using musubi::image::owner_of;
-using musubi::image::Streams;
+using namespace musubi::image;
 using Operation = Streams::Operation;
 
 // The linker's symbols for the bounds of our code.
@@ -90,7 +83,7 @@ MUSUBI_EXPORT int fclose(FILE* stream) {
   }
   const bool for_program = !is_ours(MUSUBI_CALLER);
   const std::uint64_t id = for_program ? memory_streams().id_of(stream, true) : 0;
-  const int result = musubi::image::while_closing(stream, [&] { return next.get()(stream); });
+  const int result = while_closing(stream, [&] { return next.get()(stream); });
   if (id != 0) {
     memory_streams().show(memory_streams().text_of(id));
     memory_streams().drop(id);

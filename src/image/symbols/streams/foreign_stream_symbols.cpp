@@ -16,16 +16,7 @@
 
 namespace {
 
-using musubi::image::as_call;
-using musubi::image::current_job;
-using musubi::image::Job;
-using musubi::image::KernelAccess;
-using musubi::image::LocalStream;
-using musubi::image::Next;
-using musubi::image::owner_of;
-using musubi::image::Streams;
-using musubi::image::StreamUse;
-using musubi::image::while_closing;
+using namespace musubi::image;
 using Operation = Streams::Operation;
 
 FILE* reopen(FILE* (*next)(const char*, const char*, FILE*), const char* path, const char* mode,
@@ -135,13 +126,11 @@ MUSUBI_EXPORT int pclose(FILE* stream) {
 }
 
 using Reopen = FILE* (*)(const char*, const char*, FILE*);
-MUSUBI_EXPORT FILE* wrapped_freopen(const char* path, const char* mode, FILE* stream) __asm__("freopen");
-FILE* wrapped_freopen(const char* path, const char* mode, FILE* stream) {
+MUSUBI_WRAPPER(FILE*, freopen, (const char* path, const char* mode, FILE* stream)) {
   static constinit Next<Reopen> next("freopen");
   return reopen(next.get(), path, mode, stream);
 }
-MUSUBI_EXPORT FILE* wrapped_freopen64(const char* path, const char* mode, FILE* stream) __asm__("freopen64");
-FILE* wrapped_freopen64(const char* path, const char* mode, FILE* stream) {
+MUSUBI_WRAPPER(FILE*, freopen64, (const char* path, const char* mode, FILE* stream)) {
   static constinit Next<Reopen> next("freopen64");
   return reopen(next.get(), path, mode, stream);
 }
@@ -187,8 +176,7 @@ MUSUBI_VARIADIC(__printf_chk, (int flag, const char* format, ...), format,
                 print_checked_list(stdout, flag, format, list))
 MUSUBI_VARIADIC(wprintf, (const wchar_t* format, ...), format, print_wide_list(stdout, format, list))
 
-MUSUBI_EXPORT int wrapped_vprintf(const char* format, va_list list) __asm__("vprintf");
-int wrapped_vprintf(const char* format, va_list list) {
+MUSUBI_WRAPPER(int, vprintf, (const char* format, va_list list)) {
   return print_list(stdout, format, list);
 }
 MUSUBI_EXPORT int __vprintf_chk(int flag, const char* format, va_list list) {
@@ -201,23 +189,19 @@ MUSUBI_EXPORT int puts(const char* text) {
   static constinit Next<int (*)(const char*)> next("puts");
   return owner_of(stdout) == nullptr ? next.get()(text) : std::fprintf(stdout, "%s\n", text);
 }
-MUSUBI_EXPORT int wrapped_putchar(int value) __asm__("putchar");
-int wrapped_putchar(int value) {
+MUSUBI_WRAPPER(int, putchar, (int value)) {
   return std::putc(value, stdout);
 }
-MUSUBI_EXPORT int wrapped_putchar_unlocked(int value) __asm__("putchar_unlocked");
-int wrapped_putchar_unlocked(int value) {
+MUSUBI_WRAPPER(int, putchar_unlocked, (int value)) {
   return ::putc_unlocked(value, stdout);
 }
 MUSUBI_EXPORT wint_t putwchar(wchar_t value) {
   return ::putwc(value, stdout);
 }
 
-MUSUBI_EXPORT int wrapped_getchar() __asm__("getchar");
-int wrapped_getchar() {
+MUSUBI_WRAPPER(int, getchar, ()) {
   return std::getc(stdin);
 }
-MUSUBI_EXPORT int wrapped_getchar_unlocked() __asm__("getchar_unlocked");
-int wrapped_getchar_unlocked() {
+MUSUBI_WRAPPER(int, getchar_unlocked, ()) {
   return ::getc_unlocked(stdin);
 }

@@ -13,10 +13,7 @@
 namespace {
 
 using musubi::heap::process_heap;
-using musubi::image::current_job;
-using musubi::image::LocalStream;
-using musubi::image::Next;
-using musubi::image::StreamUse;
+using namespace musubi::image;
 
 struct Conversion {
   char type = '\0';  // '\0': none is left

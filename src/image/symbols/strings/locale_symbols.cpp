@@ -18,8 +18,7 @@
 namespace {
 
 using musubi::heap::process_heap;
-using musubi::image::Job;
-using musubi::image::Next;
+using namespace musubi::image;
 
 constinit Next<iconv_t (*)(const char*, const char*)> next_open("iconv_open");
 constinit Next<std::size_t (*)(iconv_t, char**, std::size_t*, char**, std::size_t*)> next_convert("iconv");
@@ -83,10 +82,9 @@ bool is_of_job(iconv_t handle) {
 
 }  // namespace
 
-MUSUBI_EXPORT iconv_t wrapped_iconv_open(const char* to, const char* from) __asm__("iconv_open");
-iconv_t wrapped_iconv_open(const char* to, const char* from) {
+MUSUBI_WRAPPER(iconv_t, iconv_open, (const char* to, const char* from)) {
   const iconv_t opened = next_open.get()(to, from);
-  const Job* const job = musubi::image::current_job();
+  const Job* const job = current_job();
   if (opened == no_conversion || job == nullptr || !job->program_runs() || job->runtime.ranks() == 1)
     return opened;
   static constinit std::atomic<std::uint64_t> count{0};
@@ -106,18 +104,15 @@ iconv_t wrapped_iconv_open(const char* to, const char* from) {
   return made;
 }
 
-MUSUBI_EXPORT std::size_t wrapped_iconv(iconv_t handle, char** in, std::size_t* in_left, char** out,
-                                        std::size_t* out_left) __asm__("iconv");
-std::size_t wrapped_iconv(iconv_t handle, char** in, std::size_t* in_left, char** out,
-                          std::size_t* out_left) {
+MUSUBI_WRAPPER(std::size_t, iconv,
+               (iconv_t handle, char** in, std::size_t* in_left, char** out, std::size_t* out_left)) {
   if (!is_of_job(handle)) return next_convert.get()(handle, in, in_left, out, out_left);
   const iconv_t own = own_conversions().of(*static_cast<const Conversion*>(handle));
   if (own == no_conversion) return static_cast<std::size_t>(-1);
   return next_convert.get()(own, in, in_left, out, out_left);
 }
 
-MUSUBI_EXPORT int wrapped_iconv_close(iconv_t handle) __asm__("iconv_close");
-int wrapped_iconv_close(iconv_t handle) {
+MUSUBI_WRAPPER(int, iconv_close, (iconv_t handle)) {
   if (!is_of_job(handle)) return next_close.get()(handle);
   own_conversions().close(*static_cast<const Conversion*>(handle));
   process_heap.release(handle);
@@ -126,14 +121,12 @@ int wrapped_iconv_close(iconv_t handle) {
 
 namespace {
 
-using musubi::image::Locales;
-
 constinit Next<locale_t (*)(int, const char*, locale_t)> next_new("newlocale");
 constinit Next<locale_t (*)(locale_t)> next_copy("duplocale");
 constinit Next<void (*)(locale_t)> next_free("freelocale");
 
 Locales* locales() {
-  Job* const job = musubi::image::job_of_ranks();
+  Job* const job = job_of_ranks();
   return job != nullptr ? &job->locales : nullptr;
 }
 

@@ -10,10 +10,7 @@
 namespace {
 
 using musubi::heap::process_heap;
-using musubi::image::current_job;
-using musubi::image::Job;
-using musubi::image::Next;
-using musubi::image::ThreadKeys;
+using namespace musubi::image;
 
 constinit Next<int (*)(pthread_key_t*, ThreadKeys::Destructor)> next_create("pthread_key_create");
 constinit Next<int (*)(pthread_key_t)> next_remove("pthread_key_delete");

@@ -12,13 +12,7 @@
 
 namespace {
 
-using musubi::image::FileObject;
-using musubi::image::give_back_plain;
-using musubi::image::Job;
-using musubi::image::job_that_shares;
-using musubi::image::Next;
-using musubi::image::SharedWord;
-using musubi::image::take_plain;
+using namespace musubi::image;
 using musubi::omp::Backoff;
 using musubi::runtime::Wait;
 

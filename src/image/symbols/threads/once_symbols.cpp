@@ -17,11 +17,7 @@
 
 namespace {
 
-using musubi::image::FileObject;
-using musubi::image::is_of_parent;
-using musubi::image::job_that_shares;
-using musubi::image::Next;
-using musubi::image::SharedWord;
+using namespace musubi::image;
 
 enum State : std::uint32_t { untouched = 0, running = 1, done = 2 };
 

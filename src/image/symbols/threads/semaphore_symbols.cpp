@@ -17,16 +17,7 @@
 
 namespace {
 
-using musubi::image::fail;
-using musubi::image::give_back_plain;
-using musubi::image::has_passed;
-using musubi::image::is_moment;
-using musubi::image::Job;
-using musubi::image::job_of_ranks;
-using musubi::image::job_that_shares;
-using musubi::image::Next;
-using musubi::image::SharedWord;
-using musubi::image::take_plain;
+using namespace musubi::image;
 
 constinit Next<int (*)(sem_t*)> next_post("sem_post"), next_wait("sem_wait"), next_trywait("sem_trywait");
 constinit Next<int (*)(sem_t*, int*)> next_value("sem_getvalue");
