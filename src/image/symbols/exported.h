@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "image/process/call_result.h"
 #include "image/process/real_function.h"
 
 #define MUSUBI_EXPORT extern "C" __attribute__((visibility("default")))

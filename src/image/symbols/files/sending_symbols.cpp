@@ -5,7 +5,6 @@
 
 #include <cerrno>
 
-#include "image/process/call_result.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/files/sending.h"
 

@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "image/process/call_result.h"
 #include "image/process/open_file_limit.h"
 #include "image/start/job.h"
 #include "image/symbols/exported.h"

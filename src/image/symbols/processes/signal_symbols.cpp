@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cerrno>
 
-#include "image/process/call_result.h"
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/processes/user_signals.h"

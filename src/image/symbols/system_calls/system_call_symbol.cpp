@@ -14,7 +14,6 @@
 #include <cstdarg>
 
 #include "heap/heap.h"
-#include "image/process/call_result.h"
 #include "image/process/refusal.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/numbered_calls.h"

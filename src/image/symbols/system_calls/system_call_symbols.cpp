@@ -40,7 +40,6 @@
 #include <type_traits>
 
 #include "image/objects/streams.h"
-#include "image/process/call_result.h"
 #include "image/process/real_function.h"
 #include "image/start/job.h"
 #include "image/symbols/far_functions.h"

@@ -1,6 +1,5 @@
 // The processors that a thread may use. A rank binds its threads to a part of those that the program was
 // started with (os/binding.h); the program sees all of them, until it sets a mask itself.
-#include "image/process/call_result.h"
 #include "image/symbols/numbered_calls.h"
 
 #include <pthread.h>

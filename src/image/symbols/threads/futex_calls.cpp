@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "image/process/call_result.h"
 #include "image/process/refusal.h"
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/moments.h"

@@ -8,7 +8,6 @@
 #include <climits>
 #include <cstdarg>
 
-#include "image/process/call_result.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/moments.h"
