@@ -121,18 +121,17 @@ def page(measured, notes, rounds):
     told = [line for line in notes if line.split(None, 1)[0] in TOLD]
     return "\n".join([
         "# Results", "",
-        "`bench/run --page` writes this page and the table of the [README](../README.md); do not edit it.", "",
-        f"Medians of {rounds} rounds, after one that warms up; the commands of a row run alternately, and every",
-        "run verifies its result. On one host two threads run on two cores. Two hosts are two network namespaces",
-        "of this machine, joined by a pair of veth devices: one rank with one thread and one core each, TCP, no",
-        "other network between them. So both sides have the same cores, and the difference is the cost of two",
-        "memories. `speed` is the time of libgomp on one host divided by that of Musubi over two: below 1 the",
-        "program is slower over two hosts. Where other processes used more than "
-        f"{alternate.QUIET_CORES} cores the row tells little.", "",
+        "`bench/run --page` writes this page and the table of the [README](../README.md).", "",
+        f"Medians of {rounds} rounds, after one that warms up. The commands of a row run alternately, and",
+        "every run verifies its result. On one host two threads run on two cores. Two hosts are two network",
+        "namespaces of this machine, joined by a pair of veth devices: each has one rank with one thread,",
+        "and the ranks use TCP. So both sides have the same cores, and the difference is the cost of two",
+        "memories. `speed` is the time of libgomp on one host divided by that of Musubi over two; below 1,",
+        "two hosts are slower. A row in which other processes used more than",
+        f"{alternate.QUIET_CORES} cores tells little.", "",
         *table(measured, readme=False), "",
         "## Machine", "", "```", *told, "```", "",
-        "[benchmarks.md](reference/benchmarks.md) explains the rows of `bench/run`, which also compare with floors.",
-        ""])
+        "[benchmarks.md](reference/benchmarks.md) explains the rows of `bench/run`, with floors.", ""])
 
 
 def insert_into_readme(path, measured):

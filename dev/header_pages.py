@@ -10,12 +10,15 @@ FRAME = re.compile(r'^(#if.*|#endif|#include.*|#define \w+_H|extern "C" \{|\}|__
 
 
 def paragraphs(comment):
-    """The text of a comment, one paragraph a line, blank lines between."""
+    """The paragraphs of a comment. Lines that are indented by four spaces become a block of code."""
     lines = [re.sub(r"^ \*? ?", "", line).rstrip() for line in comment.strip().splitlines()]
     found, current = [], []
     for line in lines + [""]:
         if line:
             current.append(line)
+        elif current and current[0].startswith("    "):
+            found.append("\n".join(["```c", *(part[4:] for part in current), "```"]))
+            current = []
         elif current:
             found.append(" ".join(current))
             current = []

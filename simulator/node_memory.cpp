@@ -1,5 +1,5 @@
-// The memory of a simulated rank: accesses in the middle of the protocol's work, and places where others get
-// in between.
+// The memory of a simulated rank: accesses in the middle of the protocol's work, and places where other tasks
+// run.
 #include <algorithm>
 #include <cstring>
 

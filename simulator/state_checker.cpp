@@ -39,16 +39,16 @@ StateChecker::StateChecker(Cluster& cluster, std::uint32_t check_every)
       world_(cluster.world()),
       check_every_(std::max(1u, check_every)),
       checks_blocks_(!is_for_comparison(cluster.configuration().policy) &&
-                     cluster.configuration().policy != Policy::entry),
+                     !orders_by_locks_alone(cluster.configuration().policy)),
       homes_(cluster.space().blocks_max()),
       acquired_(cluster.size()),
       depth_(cluster.size()) {}
 
 void StateChecker::after_event() noexcept {
   if (!checks_blocks_ || ++events_ % check_every_ != 0 || cluster_.violated()) return;
-  ++turns_;
-  check_block(BlockId{turns_ % cluster_.space().blocks()});
-  check_node(static_cast<std::uint32_t>(turns_ % cluster_.size()));
+  ++checks_;
+  check_block(BlockId{checks_ % cluster_.space().blocks()});
+  check_node(static_cast<std::uint32_t>(checks_ % cluster_.size()));
 }
 
 StateChecker::Chains StateChecker::follow(BlockId block) {
@@ -89,8 +89,8 @@ StateChecker::Chains StateChecker::follow(BlockId block) {
   return chains;
 }
 
-// A block of the policy home_based: no copy may be held longer than its home knows, nor beside a version that
-// the home has released since nobody held the one before.
+// A block of the policy home_based: no copy may be valid longer than its home knows, nor together with a
+// version that the home has released because no rank held the previous one.
 void StateChecker::check_block_of_fixed_home(BlockId block) {
   const Rank home = cluster_.space().initial_home(block);
   const HomeWord word{cluster_.node(home.value).words(block).read_ts};
@@ -116,7 +116,7 @@ void StateChecker::check_block(BlockId block) {
     return cluster_.violate("block %lu has %u homes", number(block), chains.free_ends);
   if (chains.longest > 2) world_.reached("owner_chain.longer_than_2");
   if (chains.ends > 2) world_.reached("owner_word.several_wait");
-  // Somebody may hold the block's lock, or be on the way to it: the rest is checked when nobody is.
+  // A rank may hold the block's lock, or wait for it: the rest is checked when none does.
   if (chains.ends != 1 || chains.free_ends != 1) return;
   const Rank initial = cluster_.space().initial_home(block);
   const TailWord tail{cluster_.node(initial.value).words(block).tail};
@@ -170,7 +170,7 @@ void StateChecker::check_copy(BlockId block, std::uint32_t rank, std::uint32_t h
   }
 }
 
-// Nobody is at work: whoever has taken something of a sleeping block has marked it by now.
+// No task is at work: each rank that has taken bytes of a sleeping block has marked it by now.
 void StateChecker::check_sleep(BlockId block, const Node& home) {
   const BlockWords& words = home.words(block);
   if (words.rests()) {
@@ -192,7 +192,7 @@ void StateChecker::check_sleep(BlockId block, const Node& home) {
                    number(block), home.self().value, words.write_ts, words.read_ts, words.public_ts);
 }
 
-// What always holds of a block at each rank, and what does once no task is at work (rules/invariants.h).
+// The invariants of a block at each rank, and those that hold once no task is at work (rules/invariants.h).
 void StateChecker::check_invariants(BlockId block) {
   const Rank initial = cluster_.space().initial_home(block);
   for (std::uint32_t rank = 0; rank < cluster_.size(); ++rank) {
@@ -215,7 +215,7 @@ void StateChecker::check_node(std::uint32_t rank) {
     }
     acquired_[rank] = acquired;
   }
-  if (turns_ % 16 != 0) return;
+  if (checks_ % 16 != 0) return;
   SizeSink sink;
   node.protocol().signature(sink);
   const std::size_t most = cluster_.configuration().protocol.signature_notices_max;

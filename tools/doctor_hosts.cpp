@@ -207,7 +207,7 @@ Result<network::Measured> measure_between(std::vector<std::string> names, const 
     status = ended.value();
     text = output.text();
   }
-  if (status != 0) return Error{"the job that measures it has failed; what it said stands above"};
+  if (status != 0) return Error{"the job that measures it has failed; its messages are above"};
   auto measured = network::parse(text);
   if (!measured) return measured.error();
   for (network::MeasuredPair& pair : measured.value().pairs) {

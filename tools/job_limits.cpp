@@ -8,7 +8,6 @@
 #include "config/environment.h"
 #include "config/value.h"
 #include "runtime/start/address_plan.h"
-#include "runtime/start/own_limits.h"
 #include "runtime/start/reservation.h"
 
 namespace musubi::tools {

@@ -74,7 +74,7 @@ Result<JobProcesses> processes_of(const RunOptions& options, const config::Setti
                               options.threads_per_rank.empty() && settings.threads_per_rank == 1 &&
                               options.ranks == 1;
   if (settings.coherence == "processor" && model == Model::threads && !processes.is_native) {
-    return Error{"coherence=processor cannot be: this job has " + std::to_string(processes.ranks()) +
+    return Error{"coherence=processor is impossible: this job has " + std::to_string(processes.ranks()) +
                  " processes with memories of their own; leave it out, or ask for one process on one host"};
   }
   return processes;

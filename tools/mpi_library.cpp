@@ -2,7 +2,7 @@
 
 #include "config/environment.h"
 #include "fabric/mpi/adapter.h"
-#include "os/signals_kept.h"
+#include "os/signal_calls.h"
 #include "program_file.h"
 
 namespace musubi::tools {

@@ -71,7 +71,7 @@ Result<std::string> find_library(std::string_view name) {
   for (int levels = 0; levels < 2; ++levels) prefix.erase(prefix.rfind('/'));
   std::string path = prefix + "/lib/" + std::string(name);
   if (!is_regular_file(path)) {
-    return Error{"cannot find " + path + "; the installation is incomplete, build or install Musubi anew"};
+    return Error{"cannot find " + path + "; the installation is incomplete, build or install Musubi again"};
   }
   return path;
 }

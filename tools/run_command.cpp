@@ -193,7 +193,8 @@ int run_as_ranks(const RunOptions& options, const Configuration& configuration, 
   const config::Settings& settings = configuration.settings();
   if (settings.near_fabric == "mpi" || (options.on_hosts() && talks_by_mpi(settings))) {
     return refuse(
-        "ranks talk by MPI in jobs that an MPI starts; write `mpirun -n 4 musubi exec --set far_fabric=mpi "
+        "ranks can use MPI only in jobs that an MPI starts; write `mpirun -n 4 musubi exec --set "
+        "far_fabric=mpi "
         "program`, or leave out the setting",
         status_of_misuse);
   }

@@ -16,8 +16,8 @@ class CopyList {
     b.entry.queues.leases = true;
     blocks_.push_back(b.id);
   }
-  // Calls visit(Block&) for those that are still valid, and forgets the others. `block` makes a Block of an
-  // id.
+  // Calls visit(Block&) for the copies that are still valid, and forgets the rest. `block` makes a Block from
+  // an id.
   template <class MakeBlock, class Visit>
   void for_each(MakeBlock&& block, Visit&& visit) {
     std::size_t kept = 0;

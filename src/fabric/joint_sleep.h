@@ -27,8 +27,8 @@ class JointSleep {
   // Makes every thread return from sleep().
   virtual void rouse() noexcept = 0;
 
-  // Files of this process: another process opens them by os::Bell::open_rope_of and pulls by
-  // os::Bell::ring_by.
+  // Files of this process: another process opens them by os::WakeupPipe::open_write_end_of and pulls by
+  // os::WakeupPipe::ring_by.
   virtual int waiters_rope() const noexcept = 0;
   virtual int service_rope() const noexcept = 0;
 

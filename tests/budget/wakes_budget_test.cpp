@@ -35,7 +35,7 @@ TEST(WakesBudget, ABarrierWakesNobody) {
 TEST(WakesBudget, ABarrierThatPushesUpdatesWakesNobody) {
   Configuration entry = calm(2);
   entry.policy = Policy::entry;
-  entry.protocol.entry_unused_barriers = 0;
+  entry.unused_barriers = 0;
   Stage stage(entry, 1);
   EXPECT_EQ(wakes_at_third(stage, write_and_meet), 0u);
   EXPECT_GT(wakes(stage), 0u);  // the pages had to be fetched

@@ -92,7 +92,7 @@ struct World {
   SimulatedHeaps heaps;
   CountingFabric fabric;
   Pages pages;
-  Objects objects;
+  ObjectAllocator objects;
   ObjectCache cache;
 };
 
@@ -165,7 +165,8 @@ TEST(GlobalObjectCosts, DoubleFreeByTwoRanksIsFoundWhenTheObjectComesBack) {
   const std::uint64_t object = world.allocate(64).value();
   EXPECT_EQ(world.free(object), Freed::done);
   struct Rank1 {
-    static Task<> free_and_flush(Objects& objects, ObjectCache& cache, std::uint64_t offset, Freed& freed) {
+    static Task<> free_and_flush(ObjectAllocator& objects, ObjectCache& cache, std::uint64_t offset,
+                                 Freed& freed) {
       freed = co_await objects.free(cache, owner, offset);
       co_await objects.flush(cache);
     }
@@ -178,7 +179,8 @@ TEST(GlobalObjectCosts, DoubleFreeByTwoRanksIsFoundWhenTheObjectComesBack) {
   ObjectCache second(2);  // of another thread of rank 0
   std::optional<std::uint64_t> next;
   struct Thread {
-    static Task<> allocate(Objects& objects, ObjectCache& cache, std::optional<std::uint64_t>& offset) {
+    static Task<> allocate(ObjectAllocator& objects, ObjectCache& cache,
+                           std::optional<std::uint64_t>& offset) {
       offset = co_await objects.allocate(cache, owner, 64);
     }
   };
@@ -196,7 +198,7 @@ TEST(GlobalObjectCosts, FullChecksFindAtOnceWhatTheOtherRankHides) {
   const std::uint64_t object = world.allocate(64).value();
   EXPECT_EQ(world.free(object), Freed::done);
   struct Rank1 {
-    static Task<> free(Objects& objects, ObjectCache& cache, std::uint64_t offset, Freed& freed) {
+    static Task<> free(ObjectAllocator& objects, ObjectCache& cache, std::uint64_t offset, Freed& freed) {
       freed = co_await objects.free(cache, owner, offset);
     }
   };
@@ -220,7 +222,7 @@ TEST(GlobalObjectCosts, FullHeapTakesBackWhatItGaveAndGivesItAgain) {
     EXPECT_FALSE(world.allocate(16).has_value());
     for (const std::uint64_t offset : held) EXPECT_EQ(world.free(offset), Freed::done);
     world.flush();
-    EXPECT_GT(world.objects.stranded(), 0u);
+    EXPECT_GT(world.objects.pending(), 0u);
   }
 }
 
@@ -229,10 +231,11 @@ TEST(GlobalObjectCosts, ObjectOfABatchIsFreedWithoutALook) {
   World world;
   EXPECT_EQ(world.free(world.allocate(64).value()), Freed::done);
   world.flush();
-  Objects other_process(world.fabric, world.heaps.members[0]->layout, world.pages, false);
+  ObjectAllocator other_process(world.fabric, world.heaps.members[0]->layout, world.pages, false);
   std::optional<std::uint64_t> object;
   struct Thread {
-    static Task<> allocate(Objects& objects, ObjectCache& cache, std::optional<std::uint64_t>& offset) {
+    static Task<> allocate(ObjectAllocator& objects, ObjectCache& cache,
+                           std::optional<std::uint64_t>& offset) {
       offset = co_await objects.allocate(cache, owner, 64);
     }
   };

@@ -47,7 +47,7 @@ struct SimulatedMember {
   SparseArray<std::byte> memory;
   std::optional<BreakTable> table;
   std::optional<Pages> pages;
-  std::optional<Objects> objects;
+  std::optional<ObjectAllocator> objects;
 };
 
 struct SimulatedHeaps {

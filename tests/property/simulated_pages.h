@@ -11,8 +11,7 @@
 #include "base/event.h"
 #include "base/sparse_array.h"
 #include "fabric/transfer.h"
-#include "global_pages/home_directory.h"
-#include "global_pages/one_sided_directory.h"
+#include "global_pages/directory.h"
 #include "global_pages/pages.h"
 #include "sim_job.h"
 

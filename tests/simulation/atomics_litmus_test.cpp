@@ -136,7 +136,7 @@ Task<> take_locks(Play& play, Node& node) {
 Task<> work_in_background(Play& play, Node& node) {
   while (play.at_work != 0) {
     (void)co_await node.background().answer();
-    if (play.stage.cluster().world().random().chance(30)) (void)co_await node.background().turn();
+    if (play.stage.cluster().world().random().chance(30)) (void)co_await node.background().poll();
     co_await idle(play.stage, play.longest_look_ns());
   }
 }

@@ -100,7 +100,7 @@ Task<> count_up(Play& play, std::size_t self) {
 Task<> work_in_background(Play& play, Node& node) {
   while (play.at_work != 0) {
     co_await node.answer();
-    if (play.stage.cluster().world().random().chance(30)) co_await node.take_turn();
+    if (play.stage.cluster().world().random().chance(30)) co_await node.poll();
     co_await idle(play.stage, play.longest_look_ns());
   }
 }
@@ -222,9 +222,9 @@ Task<> let_order_be_kept(OrderBegins& play, Node& node) {
   co_await answer_until_the_end(play, node);
 }
 
-Task<> take_turn_and_look(OrderBegins& play, Node& node) {
+Task<> poll_and_look(OrderBegins& play, Node& node) {
   EXPECT_EQ(co_await load(node, play.data.block, play.data.index), 0u);
-  (void)co_await node.background().turn();
+  (void)co_await node.background().poll();
   play.was_certain = node.background().is_certain();
   play.found_flag = co_await load(node, play.flag.block, play.flag.index);
   play.found_data = co_await load(node, play.data.block, play.data.index);
@@ -236,7 +236,7 @@ Task<> take_turn_and_look(OrderBegins& play, Node& node) {
 void begin_beside_turn(OrderBegins& play) {
   Stage& stage = play.stage;
   do_now(stage, stage.node(2), store(stage.node(2), play.data.block, 0, play.data.index));
-  stage.play(1, take_turn_and_look(play, stage.node(1)));
+  stage.play(1, poll_and_look(play, stage.node(1)));
   stage.play(2, answer_and_set_flag(play, stage.node(2)));
   stage.play(0, let_order_be_kept(play, stage.node(0)));
 }
@@ -261,13 +261,13 @@ Task<> let_order_be_kept_and_look(OrderBegins& play, Node& node) {
   while (!play.waits) co_await fabric::sim::think(100);
   co_await fabric::sim::think(50'000);
   co_await node.renew_order();
-  (void)co_await node.background().turn();
+  (void)co_await node.background().poll();
   play.was_certain = node.background().is_certain();
   EXPECT_EQ(co_await load(node, play.data.block, play.data.index), 0u);
   co_await meet(node);
   while (!play.flag_is_up) co_await fabric::sim::think(10);
   for (unsigned look = 0; play.found_flag == 0 && look < looks_max; ++look) {
-    if (look != 0) (void)co_await node.background().turn();
+    if (look != 0) (void)co_await node.background().poll();
     play.found_flag = co_await load(node, play.flag.block, play.flag.index);
   }
   play.found_data = co_await load(node, play.data.block, play.data.index);

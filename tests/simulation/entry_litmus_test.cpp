@@ -16,12 +16,12 @@ constexpr LockId lock_a{0}, lock_b{1};
 Configuration under_entry(Configuration c) {
   c.policy = Policy::entry;
   c.locks = 2;
-  c.protocol.entry_unused_barriers = 0;
+  c.unused_barriers = 0;
   return c;
 }
 Configuration hostile_entry(std::uint64_t seed, std::uint32_t nodes) {
   Configuration c = under_entry(hostile(seed, nodes));
-  c.protocol.entry_unused_barriers = seed % 3;
+  c.unused_barriers = seed % 3;
   return c;
 }
 
@@ -284,7 +284,7 @@ TEST(EntryLitmus, ABarrierEndsTheTimesOfLocks) {
 
 TEST(EntryLitmus, APageThatNobodyUsesIsUnmapped) {
   Configuration c = under_entry(calm(2));
-  c.protocol.entry_unused_barriers = 3;
+  c.unused_barriers = 3;
   Stage stage(c, 1);
   do_now(stage, stage.node(1), expect_word(stage.node(1), 0, 0));
   const auto write = [&](std::uint64_t value) {

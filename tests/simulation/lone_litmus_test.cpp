@@ -171,7 +171,7 @@ Task<> run_rank(Play& play, Node& node) {
 Task<> work_in_background(Play& play, Node& node) {
   while (play.at_work != 0) {
     co_await node.answer();
-    if (play.random().chance(20)) co_await node.take_turn();
+    if (play.random().chance(20)) co_await node.poll();
     co_await idle(play.stage, 4000 + 4 * play.stage.cluster().configuration().model.latency_ns);
   }
 }

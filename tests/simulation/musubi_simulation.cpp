@@ -42,7 +42,7 @@ struct Options {
   std::string hunt;
   std::string reached;
   bool verbose = false;
-  std::vector<std::pair<std::string, std::uint64_t>> overrides;
+  std::vector<std::pair<std::string, std::string>> overrides;
 };
 
 bool parse_number(std::string_view text, std::uint64_t* value) {
@@ -57,15 +57,17 @@ bool parse_flag(std::string_view flag, Options* options) {
   const std::string_view text = flag.substr(equals + 1);
   if (name == "hunt") return options->hunt = text, true;
   if (name == "reached") return options->reached = text, true;
+  Configuration probe;
+  if (name != "seed" && musubi::sim::set(probe, name, text)) {
+    options->overrides.emplace_back(name, text);
+    return true;
+  }
   std::uint64_t value = 0;
   if (!parse_number(text, &value)) return false;
   if (name == "seed") return options->seed = value, true;
   if (name == "programs") return options->programs = value, true;
   if (name == "verbose") return options->verbose = value != 0, true;
-  Configuration probe;
-  if (!musubi::sim::set(probe, name, value)) return false;
-  options->overrides.emplace_back(name, value);
-  return true;
+  return false;
 }
 
 Configuration configuration_of(const Options& options, std::uint64_t seed) {
@@ -134,7 +136,7 @@ bool run_all(const Options& options) {
 // In a child process, since an injected fault may also trip a check of the protocol itself.
 bool hunt(Options options, InjectedBug bug) {
   const std::string name(musubi::name_of(bug));
-  options.overrides.emplace_back("bug", static_cast<std::uint64_t>(bug));
+  options.overrides.emplace_back("bug", std::to_string(static_cast<unsigned>(bug)));
   std::fflush(stdout);
   const pid_t child = ::fork();
   if (child == 0) {
@@ -184,7 +186,8 @@ int main(int count, char** arguments) {
   Options options;
   for (int i = 1; i < count; ++i) {
     if (parse_flag(arguments[i], &options)) continue;
-    std::printf("unknown flag %s; flags are --name=number with these names:\n ", arguments[i]);
+    std::printf("unknown flag %s; flags are --name=number, and --policy=name, with these names:\n ",
+                arguments[i]);
     std::printf("seed programs hunt reached verbose");
     for (const std::string_view name : musubi::sim::field_names()) {
       std::printf(" %.*s", static_cast<int>(name.size()), name.data());

@@ -15,8 +15,8 @@ constexpr std::uint64_t latency_max_ns = 1'000'000'000, bits_per_second_max = 10
 std::uint64_t number_in(const Json& pair, const char* name, std::uint64_t most) {
   const Json& value = pair.at(name);
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() == 0 || value.get<std::uint64_t>() > most) {
-    throw std::invalid_argument("`" + std::string(name) + "` is no number from 1 to " + std::to_string(most) +
-                                ": " + value.dump());
+    throw std::invalid_argument("`" + std::string(name) + "` is not a number from 1 to " +
+                                std::to_string(most) + ": " + value.dump());
   }
   return value.get<std::uint64_t>();
 }

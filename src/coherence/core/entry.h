@@ -1,8 +1,9 @@
-// What one rank knows about one block besides its registered words (coherence.md section 1).
+// The record that one rank keeps of one block in addition to its registered words (coherence.md section 1).
 #pragma once
 
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/ids.h"
 #include "coherence/core/version.h"
 
@@ -10,7 +11,7 @@ namespace musubi::coherence {
 
 // Figure 3 of paper TS. "Dirty" = private bytes may differ from the twin (the public copy).
 enum class State : std::uint8_t {
-  invalid_clean,  // zero: what every block is at start
+  invalid_clean,  // zero: every block at start
   invalid_dirty,
   readable_clean,
   readable_dirty,
@@ -24,13 +25,13 @@ enum class Opening : std::uint8_t {
   changed,
 };
 
-// Where a block stands among those whose bytes take memory at this rank (store/residents.h).
+// The queue of a block whose bytes take memory at this rank (store/residents.h).
 enum class Residence : std::uint8_t { none, fresh, on_trial, home };
 
 // The copy here: whether the program may use the private bytes, and of which version they are.
 struct Copy {
   State state;
-  bool pinned : 1;      // always open for writing here, whatever the protocol thinks of the copy
+  bool pinned : 1;      // always open for writing here, even if the copy is stale
   bool bytes_lost : 1;  // a fetch that failed has overwritten the version that the entry names
   bool held_back : 1;   // pinned: the update that came last is not shown to the program yet
   bool rested : 1;      // at its home, since it was last open: other ranks may have operated on it here
@@ -63,22 +64,25 @@ struct Knowledge {
 
   constexpr Rank writer() const { return Rank{writer_number}; }
   // Where the home was last seen. REQUIRES: home_known.
-  constexpr Rank home() const { return Rank{home_number}; }
+  constexpr Rank home() const {
+    MUSUBI_CHECK(home_known);
+    return Rank{home_number};
+  }
   constexpr void set_home(Rank home) {
+    MUSUBI_CHECK(home.value <= INT32_MAX);
     home_number = home.value & INT32_MAX;
     home_known = 1;
   }
 };
 
-// Habits of the block, from which the rules guess what happens next. A wrong guess costs time and nothing
-// else: the simulator runs programs with habits that change at random (Hooks::spoil()).
+// Habits of the block, from which the rules guess its next use. A wrong guess costs time and nothing else:
+// the simulator runs programs with habits that change at random (Hooks::spoil()).
 struct Habits {
-  std::uint16_t idle_releases;   // in a row without a change
-  std::uint8_t silent_releases;  // in a row, with a change
-  std::uint8_t fetches_ahead;    // in a row without a fault in between
-  std::uint8_t leased_releases;  // in a row with a lease given in advance
-  std::uint8_t
-      releases_alone : 4;  // in a row at a home elsewhere, where no other rank had written in between
+  std::uint16_t idle_releases;       // in a row without a change
+  std::uint8_t silent_releases;      // in a row, with a change
+  std::uint8_t fetches_ahead;        // in a row without a fault in between
+  std::uint8_t leased_releases;      // in a row with a lease given in advance
+  std::uint8_t releases_alone : 4;   // in a row at a home elsewhere, with no other writer in between
   std::uint8_t lease_doublings : 4;  // of fixed homes: renewals in a row that found nothing changed
   Opening last_opening : 2;
   bool wanted : 1;                  // read again after an invalidation: worth fetching ahead
@@ -90,11 +94,12 @@ struct Habits {
 };
 
 // The rank's own record, guarded by the block's gate. Zero bytes are the initial state, so an idle table
-// costs no memory. rules/invariants.h says what always holds of it.
+// costs no memory. rules/invariants.h has its invariants.
 struct Entry {
   Version held;  // the version cached, and until when it may be held; write_ts 0: all bytes zero
   Knowledge known;
-  // Of bytes that are closed or held back: how many acquires in order had begun when they came; 0: none came.
+  // For bytes that are closed or held back: the number of acquires in order that had begun when the bytes
+  // came; 0: none came.
   std::uint32_t came_in;
   std::uint32_t compared_in;  // the quiescent state in which private bytes and twin were found equal; 0: none
   std::uint32_t named;        // name_of_version() of the version that this rank has named last; 0: none yet

@@ -1,5 +1,6 @@
 #include "coherence/home_based/fixed_home.h"
 
+#include "base/check.h"
 #include "fabric/transfer.h"
 
 namespace musubi::coherence {
@@ -60,6 +61,7 @@ void FixedHome::open(Block& b, vm::Access wanted) {
 }
 
 void FixedHome::list(Block& b) {
+  MUSUBI_CHECK(!b.entry.copy.pinned);
   if (b.entry.queues.releases) return;
   b.entry.queues.releases = true;
   dirty_.add(b.id);
@@ -78,6 +80,7 @@ Task<> FixedHome::fetch(Block& b) {
 }
 
 void FixedHome::accept(Block& b, const std::byte* data) {
+  MUSUBI_CHECK(data != b.own && data != b.published);
   if (!rules::is_dirty(b.entry)) return store_.copy_from(b, data);
   store_.merge(b, b.published, data, Rebase::yes, Sharing::open, b.initial_home);
 }
@@ -98,6 +101,7 @@ bool FixedHome::invalidate_or_keep(Block& b) {
 }
 
 void FixedHome::invalidate(Block& b) {
+  MUSUBI_CHECK(!b.entry.copy.pinned);
   Entry& e = b.entry;
   vm_.close({b.id, 1});
   count(Counter::invalidations);
@@ -124,7 +128,7 @@ Task<> FixedHome::refresh(BlockId id) {
   }
 }
 
-// Result: whether there were any. The twin becomes what is put.
+// Result: whether there were any. The twin gets the bytes put.
 Task<bool> FixedHome::put_changes(Block& b, Changes::Piece value) {
   BufferPool::Buffer snapshot(store_.scratch());
   Changes changes(store_, b, snapshot.data(), value);
@@ -160,8 +164,8 @@ Task<> FixedHome::release_block(BlockId id) {
     count(Counter::downgrades);
     e.copy.state = State::readable_dirty;
   }
-  e.copy.state =
-      rules::when_released(e.copy.state);  // before others get in: they see it dirty only if it is so again
+  e.copy.state = rules::when_released(
+      e.copy.state);  // before other tasks get in: they see it dirty only if it is so again
   const bool changed = co_await put_changes(b);
   e.habits.idle_releases =
       changed ? std::uint16_t{0} : static_cast<std::uint16_t>(e.habits.idle_releases + 1);
@@ -172,6 +176,7 @@ Task<> FixedHome::release_block(BlockId id) {
 // The home knows only that its program may have written. The block is closed for writing, so the next write
 // faults and leads to a publication.
 Task<> FixedHome::release_at_home(Block& b) {
+  MUSUBI_CHECK(is_at_home(b));
   if (!b.entry.copy.pinned && b.entry.copy.state == State::writable) {
     vm_.downgrade({b.id, 1});
     b.entry.copy.state = State::readable_clean;
@@ -203,6 +208,7 @@ Changes::Piece FixedHome::value_of(const Block& b, const Modification& modificat
 }
 
 Task<> FixedHome::modify_elsewhere(Block& b, Modification& modification) {
+  MUSUBI_CHECK(!is_at_home(b));
   co_await fetch(b);
   if (!rules::is_dirty(b.entry)) store_.copy_to_public(b);
   modification.apply(b.own);

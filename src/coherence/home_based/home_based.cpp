@@ -3,6 +3,7 @@
 #include <array>
 #include <optional>
 
+#include "base/check.h"
 #include "coherence/rules/home_words.h"
 #include "coherence/rules/notices.h"
 #include "fabric/transfer.h"
@@ -47,12 +48,12 @@ HomeBased::HomeBased(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm,
 // end; a writer that came before has raised the version already. If the home's word is not the expected one,
 // either the lease that it shows is long enough for us too, or we try again.
 //
-// The copy enters the queue before its lease is compared with `acquired`: an acquire that ends meanwhile
-// finds the copy there, or is seen here.
+// The copy enters the queue before its lease is compared with `acquired`: an acquire that ends in the
+// meantime finds the copy there, or is seen here.
 Task<bool> HomeBased::bring(Block& b, std::byte* target) {
   Entry& e = b.entry;
   bool with_bytes = e.held.write_ts == LogicalTime{} || e.habits.finds_changes;
-  // Where the home changes it all the time, it has most likely ended our lease by one release.
+  // If the home changes it all the time, it has most likely ended our lease by one release.
   if (e.habits.finds_changes) foresee_release(e);
   for (;;) {
     const HomeWord believed{e.known.newest.write_ts.value};
@@ -146,7 +147,7 @@ Task<> HomeBased::acquire(SignatureView signature, Audience audience, Scope) {
 
 Task<> HomeBased::acquire_clock(LogicalTime time) {
   raise(clock_, time);
-  signature_.add_all({time, {}});  // what is released from here on covers it too
+  signature_.add_all({time, {}});  // later releases cover it too
   co_await expire_until(time);
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
 #include "coherence/core/entry.h"
 #include "coherence/core/version.h"
 #include "coherence/rules/leases.h"
@@ -12,7 +13,7 @@
 
 namespace musubi::coherence::rules {
 
-// What becomes of a copy whose home is elsewhere.
+// The fate of a copy whose home is elsewhere.
 enum class Fate : std::uint8_t {
   stays,     // it holds changes, or is always open
   is_tried,  // closed, with its bytes: a touch takes it off trial without a fetch
@@ -26,8 +27,8 @@ constexpr Fate fate_of(const Entry& e, bool was_on_trial) {
   return Fate::goes;
 }
 
-// So many blocks stand on trial for each that does not, at least: long enough to be missed, few enough that
-// hot ones are not closed again and again.
+// At most one block in nine is on trial: long enough to be missed, few enough that hot ones are not closed
+// again and again.
 inline constexpr std::size_t trial_share = 8;
 constexpr bool tries_more(std::size_t fresh, std::size_t on_trial) {
   return on_trial == 0 || on_trial * trial_share < fresh;
@@ -42,10 +43,11 @@ constexpr bool is_taken_for_sure(const Entry& e, LogicalTime named_here) {
   return named_here == LogicalTime{} || later(e.held.write_ts, e.known.newest.write_ts) > named_here;
 }
 
-// What a new home calls the version of a home that has closed the block. One that others hold keeps its name.
-// One that nobody holds gets another, and nobody need be told: its bytes may change under that name, and the
-// old home must not take what it still has for them.
+// The name that a new home gives to the version of a home that has closed the block. A version that other
+// ranks hold keeps its name. A version that no rank holds gets a new name, which need not be announced: its
+// bytes may change under that name, and the old home must not mistake its own bytes for them.
 constexpr Version name_moved_version(Version version) {
+  MUSUBI_CHECK(version.read_ts >= version.write_ts);
   return is_unread(version) ? Version{version.write_ts + 1, version.write_ts + 1} : version;
 }
 

@@ -1,4 +1,4 @@
-// Rules of faults: what a touch of a closed page needs (coherence.md section 4).
+// Rules of faults: the steps that a touch of a closed page needs (coherence.md section 4).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace musubi::coherence::rules {
 
-// What stops faults at the moment (docs/decisions/order.md, docs/decisions/background.md).
+// The holds that stop faults at the moment (docs/decisions/order.md, docs/decisions/background.md).
 struct Holds {
   bool writes;    // no block may be opened for writing
   bool openings;  // no closed block may be opened
@@ -17,7 +17,7 @@ struct Holds {
 
 enum class FaultStep : std::uint8_t {
   none,         // another thread of the rank was faster
-  waits,        // until what stops it has ended
+  waits,        // until the hold has ended
   looks_waits,  // the same; whether its word has changed counts
   opens,        // the bytes are here
   fetches,
@@ -37,7 +37,8 @@ constexpr bool looks_untouched(const Entry& e) {
 }
 
 // While order is kept, bytes may come and stay closed: whether some have come, and whether they may still be
-// held. What has rested at its home may be held there alone: its next home may change it and tell nobody.
+// held. A block that has rested at its home may be held there alone: its next home may change it and announce
+// nothing.
 constexpr bool has_arrived(const Entry& e) {
   return e.came_in != 0 && !e.copy.bytes_lost && !e.copy.rested;
 }

@@ -1,6 +1,6 @@
 // Rules of fixed homes: the word by which a home grants leases and dates versions (coherence.md section 11).
-// It holds the latest time of a lease or a version, and whether somebody may hold a lease on the present
-// version. Away from the home, Knowledge::newest keeps what was last seen of it.
+// It holds the latest time of a lease or a version, and whether a rank may hold a lease on the present
+// version. Away from the home, Knowledge::newest keeps the word that was last seen.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ constexpr bool grants_lease(HomeWord word, LogicalTime acquired) {
   return word.is_leased() && word.time() >= acquired;
 }
 
-// The home's word after a release of the home; none: it stays, since nobody can hold a copy of the changed
+// The home's word after a release of the home; none: it stays, since no rank can hold a copy of the changed
 // bytes.
 constexpr std::optional<HomeWord> word_of_release_at_home(HomeWord word, const Parameters& parameters) {
   if (!word.is_leased() || parameters.hooks.injected(InjectedBug::silent_after_lease)) return std::nullopt;

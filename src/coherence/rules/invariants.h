@@ -1,5 +1,5 @@
-// What always holds of a block at a rank, for the policy `migrating`: the entry against its state, its words
-// and its lists (coherence.md section 9). Each function says whether its sentence is true.
+// The invariants of a block at a rank, for the policy `migrating`: the entry against its state, its words and
+// its lists (coherence.md section 9). Each function says whether its sentence is true.
 #pragma once
 
 #include <array>
@@ -116,7 +116,7 @@ constexpr const char* broken_at_gate(const BlockAtRank& b) {
 constexpr const char* broken_at_rest(const BlockAtRank& b) {
   return broken_one(all_invariants, b);
 }
-// Those of the entry alone, without a loop: on each way out of a gate.
+// The invariants of the entry alone, without a loop: on each way out of a gate.
 constexpr bool entry_holds(const Entry& e) {
   using namespace invariants;
   return lease_follows_version(e) && bytes_are_here(e) && held_back_is_pinned(e) && pinned_stays_open(e) &&

@@ -15,8 +15,8 @@
 
 namespace musubi::coherence::rules {
 
-// `keeps_order`: then nobody may publish, under the block's lock, what its home has not released. Changes of
-// a version that a visitor has named are told first.
+// `keeps_order`: then no rank may publish, under the block's lock, changes that the home has not released.
+// Changes of a version that a visitor has named are told first.
 constexpr bool may_be_unpublished(const Entry& e, bool keeps_order, const Parameters& parameters) {
   return parameters.leave_unpublished && !e.copy.pinned && !keeps_order && !e.published.visited;
 }
@@ -40,8 +40,8 @@ constexpr bool copy_is_needless_elsewhere(const Entry& e, LogicalTime public_ts,
 }
 
 // A public copy at its home, under the block's lock: whether it is not needed, because there is none any
-// more, or because readers may take the bytes that the program reads. Of version 0 they expect zeros in the
-// copy.
+// more, or because readers may take the bytes that the program reads. They expect zeros in the copy of
+// version 0.
 constexpr bool copy_is_needless(const Entry& e, const BlockWords& home, bool allowed) {
   if (home.unpublished() && e.published.given_up) return true;
   return e.copy.state == State::readable_clean && allowed && e.held.write_ts != LogicalTime{} &&
@@ -53,12 +53,12 @@ constexpr bool twin_is_of(const Entry& e, const BlockWords& home) {
   return home.write_ts == e.held.write_ts.value && !home.unpublished();
 }
 
-// What the first write to a block at its home finds.
+// The state that the first write to a block at its home finds.
 enum class FirstWrite : std::uint8_t {
-  needs_twin,       // others may hold the version
-  leaves_copy,      // nobody does: neither twin nor public copy
+  needs_twin,       // other ranks may hold the version
+  leaves_copy,      // no rank does: neither twin nor public copy
   stays_live,       // readers take the live bytes anyhow
-  gets_copy_again,  // somebody came: the block is published from now on
+  gets_copy_again,  // a reader came: the block is published from now on
 };
 constexpr FirstWrite first_write_of(Version home, bool is_unpublished_there, bool is_unpublished_here,
                                     bool allowed, bool comparisons_cost) {
@@ -68,9 +68,9 @@ constexpr FirstWrite first_write_of(Version home, bool is_unpublished_there, boo
                                                             : FirstWrite::gets_copy_again;
 }
 
-// What a release of an unpublished block does at its home.
+// The outcome of a release of an unpublished block at its home.
 enum class LiveRelease : std::uint8_t {
-  passes,      // nobody reads it: it falls asleep
+  passes,      // no rank reads it: it falls asleep
   names_live,  // it is closed now: its live bytes are as good as a public copy
   publishes,   // it gets a public copy
 };
@@ -81,10 +81,10 @@ constexpr LiveRelease live_release_of(Version home, bool quiescent, bool allowed
 
 inline constexpr std::uint8_t silent_releases_to_give_up = 2;
 
-// What becomes of the public copy when a home has published a change.
+// The fate of the public copy when a home has published a change.
 enum class AfterPublishing : std::uint8_t {
   keeps_copy,
-  gives_up_if_silent,  // nobody has read it for some releases
+  gives_up_if_silent,  // no rank has read it for some releases
   gives_up_now,        // readers are told at once to take the live bytes
 };
 constexpr AfterPublishing after_publishing(const Entry& e, bool quiescent, bool allowed,

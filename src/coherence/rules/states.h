@@ -1,4 +1,4 @@
-// Rules of states (figure 3 of paper TS): what a state says, and which one follows.
+// Rules of states (figure 3 of paper TS): the meaning of a state, and the one that follows.
 #pragma once
 
 #include <cstdint>

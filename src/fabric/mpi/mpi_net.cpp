@@ -31,8 +31,8 @@ Result<std::unique_ptr<MpiNet>> MpiNet::open(Depot depot, Rank self, std::uint32
   auto memory = os::Mapping::anywhere(bytes, os::Protection::read_write);
   if (!memory) return memory.error();
   net->parcel_memory_ = std::move(memory).value();
-  for (os::Bell& bell : net->bells_) {
-    auto made = os::Bell::create();
+  for (os::WakeupPipe& bell : net->bells_) {
+    auto made = os::WakeupPipe::create();
     if (!made) return made.error();
     bell = std::move(made).value();
   }
@@ -128,7 +128,7 @@ void MpiNet::report_failure(ParcelReceiver& receiver) noexcept {
 // checks for arrivals.
 void MpiNet::sleep(Sleeper sleeper, int timeout_ms) noexcept {
   std::atomic<std::uint32_t>& sleeps = depot_.head().sleeps[index(sleeper)];
-  const os::Bell& bell = bells_[index(sleeper)];
+  const os::WakeupPipe& bell = bells_[index(sleeper)];
   sleeps.store(1);
   const bool is_quiet = polling_.load() || !depot_.to_rank.any();
   const std::uint64_t timeout_ns =

@@ -30,7 +30,7 @@ class MpiNet final : public MessageNet {
   Polled poll(ParcelReceiver& receiver) noexcept override;
   void sleep(Sleeper sleeper, int timeout_ms) noexcept override;
   void wake(Sleeper sleeper) noexcept override { bells_[index(sleeper)].ring(); }
-  int rope(Sleeper sleeper) const noexcept override { return bells_[index(sleeper)].rope(); }
+  int rope(Sleeper sleeper) const noexcept override { return bells_[index(sleeper)].write_end(); }
 
  private:
   MpiNet(Depot depot, Rank self, std::uint32_t ranks) noexcept;
@@ -44,7 +44,7 @@ class MpiNet final : public MessageNet {
   const Rank self_;
   const std::uint32_t ranks_;
   os::Mapping parcel_memory_;
-  os::Bell bells_[2];                               // by Sleeper
+  os::WakeupPipe bells_[2];                         // by Sleeper
   std::vector<std::atomic<std::uint8_t>> leaving_;  // by group: parcels held by the carrier
   std::atomic<bool> polling_{false};
   bool has_failed_ = false;

@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "os/signals_kept.h"
+#include "os/signal_calls.h"
 
 #include "fabric/ofi/ofi_net.h"
 
@@ -111,7 +111,7 @@ Result<void> OfiNet::open_queue() {
 
 Result<void> OfiNet::open_sleepers() {
   for (std::size_t i = 0; i < std::size(bells_); ++i) {
-    auto made_bell = os::Bell::create();
+    auto made_bell = os::WakeupPipe::create();
     if (!made_bell) return made_bell.error();
     bells_[i] = std::move(made_bell).value();
     auto made_set = os::ReadySet::create();
@@ -119,7 +119,7 @@ Result<void> OfiNet::open_sleepers() {
     sets_[i] = std::move(made_set).value();
     if (!sets_[i].add(bells_[i].number(), EPOLLIN, bell_data) ||
         (queue_number_ >= 0 && !sets_[i].add(queue_number_, EPOLLIN, queue_data))) {
-      return Error{"the kernel does not wait for libfabric; raise fs.epoll.max_user_watches"};
+      return Error{"the kernel refuses to wait for libfabric; raise fs.epoll.max_user_watches"};
     }
   }
   return {};

@@ -103,9 +103,9 @@ Result<void> ShmFabric::map_peers(const ShmAddress& own, const std::vector<std::
 
 Result<void> ShmFabric::open_ropes(Peer& peer, const ShmAddress& theirs) {
   if (theirs.waiters_rope < 0) return {};
-  auto waiters = os::Bell::open_rope_of(theirs.process, theirs.waiters_rope);
+  auto waiters = os::WakeupPipe::open_write_end_of(theirs.process, theirs.waiters_rope);
   if (!waiters) return waiters.error();
-  auto service = os::Bell::open_rope_of(theirs.process, theirs.service_rope);
+  auto service = os::WakeupPipe::open_write_end_of(theirs.process, theirs.service_rope);
   if (!service) return service.error();
   peer.ropes = {waiters.value().number(), service.value().number()};
   peer.waiters_rope = std::move(waiters).value();

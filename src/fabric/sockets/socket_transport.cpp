@@ -20,7 +20,7 @@ constexpr std::uint32_t once = EPOLLIN | EPOLLET;
 constexpr std::size_t sockets_per_word = 64;
 
 Error cannot_wait() {
-  return Error{"the kernel does not wait for the sockets between ranks; raise fs.epoll.max_user_watches"};
+  return Error{"the kernel refuses to wait for the sockets between ranks; raise fs.epoll.max_user_watches"};
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ Result<void> SocketTransport::make_sets() {
     *set = std::move(created).value();
   }
   for (std::size_t i = 0; i < std::size(bells_); ++i) {
-    auto created = os::Bell::create();
+    auto created = os::WakeupPipe::create();
     if (!created) return created.error();
     bells_[i] = std::move(created).value();
     if (!sleeping_[i].add(bells_[i].number(), EPOLLIN, bell) ||

@@ -30,21 +30,21 @@ Result<std::unique_ptr<TcpJoiner>> TcpJoiner::create(Rank self, os::FileDescript
                                                      const TcpOptions& options) {
   auto set = os::ReadySet::create();
   if (!set) return set.error();
-  auto made_bell = os::Bell::create();
+  auto made_bell = os::WakeupPipe::create();
   if (!made_bell) return made_bell.error();
   auto made_timer = os::Timer::create();
   if (!made_timer) return made_timer.error();
   if (!set.value().add(listening.number(), EPOLLIN, door) ||
       !set.value().add(made_bell.value().number(), EPOLLIN, bell) ||
       !set.value().add(made_timer.value().number(), EPOLLIN, timer)) {
-    return Error{"the kernel does not wait for connections; raise fs.epoll.max_user_watches"};
+    return Error{"the kernel refuses to wait for connections; raise fs.epoll.max_user_watches"};
   }
   return std::unique_ptr<TcpJoiner>(new TcpJoiner(self, std::move(listening), std::move(set).value(),
                                                   std::move(made_bell).value(), std::move(made_timer).value(),
                                                   std::move(addresses), options));
 }
 
-TcpJoiner::TcpJoiner(Rank self, os::FileDescriptor listening, os::ReadySet set, os::Bell made_bell,
+TcpJoiner::TcpJoiner(Rank self, os::FileDescriptor listening, os::ReadySet set, os::WakeupPipe made_bell,
                      os::Timer made_timer, std::vector<std::vector<os::SocketAddress>> addresses,
                      const TcpOptions& options)
     : handshake_(self, static_cast<std::uint32_t>(addresses.size()), options.build, options.secret),

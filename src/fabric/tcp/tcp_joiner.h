@@ -30,7 +30,7 @@ class TcpJoiner final : public Joiner {
   void work(Joined& joined) noexcept override;
 
  private:
-  TcpJoiner(Rank self, os::FileDescriptor listening, os::ReadySet set, os::Bell bell, os::Timer timer,
+  TcpJoiner(Rank self, os::FileDescriptor listening, os::ReadySet set, os::WakeupPipe bell, os::Timer timer,
             std::vector<std::vector<os::SocketAddress>> addresses, const TcpOptions& options);
   void begin_calls(Joined& joined) noexcept;
   void let_in(Joined& joined) noexcept;
@@ -40,7 +40,7 @@ class TcpJoiner final : public Joiner {
   Complaints complaints_;
   const os::FileDescriptor listening_;
   const os::ReadySet set_;
-  const os::Bell bell_;  // rings when calls are wanted
+  const os::WakeupPipe bell_;  // rings when calls are wanted
   const os::Timer timer_;
   Guests guests_;
   Calls calls_;

@@ -20,12 +20,12 @@
 #include "image/process/refusal.h"
 #include "image/threads/program_threads.h"
 #include "omp/process.h"
+#include "os/cpu.h"
 #include "os/errno_kept.h"
 #include "os/memory.h"
 #include "os/signal_calls.h"
 #include "os/system_call.h"
-#include "os/thread_pointer.h"
-#include "runtime/api/thread_stack.h"
+#include "runtime/api/threads.h"
 
 namespace musubi::image {
 namespace {
@@ -124,8 +124,8 @@ void end_child(runtime::Runtime& runtime, pid_t child) {
 void tell_of_work(const ChildLink& link) {
   if (link.tries_exec.load()) return;
   report_refused_call(
-      "a process made by fork() while other threads ran has ended without exec: what they wrote since may "
-      "have shown in its memory",
+      "a process made by fork() while other threads ran has ended without exec: later writes of these "
+      "threads may have been visible in its memory",
       "fork outside of parallel regions and without other threads, or call exec at once");
 }
 
@@ -213,7 +213,7 @@ namespace {
 constexpr int status_of_refusal = 125;
 
 // In the child: access to the memory of the parent, through the parent's thread that answers.
-class ParentMemory final : public runtime::Memory::CopySource, public heap::ForeignMemory {
+class ParentMemory final : public runtime::Memory::CopySource, public heap::RemoteHeap {
  public:
   explicit ParentMemory(ChildLink& link) : link_(link) {}
   ChildLink& link() const noexcept { return link_; }
@@ -222,7 +222,7 @@ class ParentMemory final : public runtime::Memory::CopySource, public heap::Fore
     std::uint64_t nothing;
     return link_.ask(ChildLink::Question::open, address, bytes, nothing);
   }
-  // heap::ForeignMemory: the child releases nothing in its private copy; only the size is asked for.
+  // heap::RemoteHeap: the child releases nothing in its private copy; only the size is asked for.
   void release(Rank, std::uintptr_t, std::size_t) noexcept override {}
   std::size_t usable_bytes(Rank, std::uintptr_t address) noexcept override {
     std::uint64_t bytes = 0;

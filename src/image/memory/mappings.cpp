@@ -156,8 +156,8 @@ void* Mappings::map_fixed(const MapRequest& request) noexcept {
     if (is_read_file) return files_.map(request, os::page_bytes());
     if (kind == MapKind::of_this_process) return map_plainly(request);
   }
-  report_refused_call("mmap with MAP_FIXED was refused: there, no memory can be had that all ranks share",
-                      "leave the address to mmap, or map over a part of what mmap gave");
+  report_refused_call("mmap with MAP_FIXED was refused: all ranks cannot share memory there",
+                      "leave the address to mmap, or map over part of an earlier mapping");
   return map_failed(ENOMEM);
 }
 

@@ -262,7 +262,7 @@ int Descriptors::duplicate(int from, int to, int flags) noexcept {
 int Descriptors::duplicate_far(int from, int to, int flags) noexcept {
   const auto end = static_cast<int>(numbers_);
   if (from >= end || to >= end || owner(from) != owner(to)) {
-    report_refused_call("dup2 was refused: it would make one file of two hosts",
+    report_refused_call("dup2 was refused: the two descriptors are on different hosts",
                         "open the file where it is to be used");
     return fail(EXDEV);
   }

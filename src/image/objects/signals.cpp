@@ -58,8 +58,7 @@ void enter_handler(int signal, siginfo_t* information, void* context) {
   const int kept_errno = errno;
   const bool leaves = is_for_first_rank(signal, *information);
   errno = kept_errno;
-  if (leaves ||
-      runtime::HandlersPostponed::postpone(signal, *information, *static_cast<ucontext_t*>(context)))
+  if (leaves || runtime::DeferredHandlers::defer(signal, *information, *static_cast<ucontext_t*>(context)))
     return;
   if (runtime::Runtime* const runtime = own_runtime()) runtime->synchronization().run_between_regions();
   errno = kept_errno;

@@ -177,7 +177,7 @@ class Loader {
     }
     watch_linker(nullptr);
     if (load.digest() != digest) {
-      job_.runtime.ending().abort(1, who + " has loaded other libraries, or to other addresses, for " + what +
+      job_.runtime.ending().abort(1, who + " has loaded other libraries, or at other addresses, for " + what +
                                          ": install the same files for every rank");
     }
     add_to_program(job_, load, false);

@@ -76,7 +76,7 @@ Result<Waiting> make_waiting() {
   auto clock = os::Timer::create();
   if (!clock) return clock.error();
   if (!set.value().add(clock.value().number(), EPOLLIN, timer))
-    return Error{"the kernel does not wait for a timer"};
+    return Error{"the kernel refuses to wait for a timer"};
   clock.value().set(tick_ns);
   return Waiting{std::move(set).value(), std::move(clock).value()};
 }
@@ -125,7 +125,7 @@ Result<std::vector<os::FileDescriptor>> await_ranks(Meeting& meeting, std::chron
   if (!waiting) return waiting.error();
   const os::ReadySet& set = waiting.value().set;
   if (!set.add(meeting.listening.number(), EPOLLIN, door))
-    return Error{"the kernel does not wait for connections"};
+    return Error{"the kernel refuses to wait for connections"};
   tcp::Guests guests(handshake, complaints, set, meeting.ranks + strangers_max, handshake_ns);
   Sockets found(meeting.ranks);
   const std::uint64_t deadline_ns = os::monotonic_ns() + static_cast<std::uint64_t>(patience.count());

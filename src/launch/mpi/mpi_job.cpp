@@ -19,7 +19,6 @@
 #include "launch/pmi/join_launcher.h"
 #include "os/cpu.h"
 #include "os/signal_calls.h"
-#include "os/signals_kept.h"
 
 namespace musubi::launch {
 namespace {

@@ -146,7 +146,7 @@ TEST_F(MessageDoor, AGetIsOneMessageEachWay) {
 
 TEST_F(MessageDoor, WhatIsNoMessageOfOursIsALineAndNothingElse) {
   tell(0, "GET / HTTP/1.1");
-  EXPECT_TRUE(heard("refused a message by shuffled: it does not speak the language of Musubi's ranks"));
+  EXPECT_TRUE(heard("refused a message by shuffled: it does not speak Musubi's protocol"));
   tell(0, {});
   tell(0, std::string(ShuffledNet::parcel_size, '\xff'));
   EXPECT_TRUE(ask(0));

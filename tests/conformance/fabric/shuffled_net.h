@@ -35,7 +35,7 @@ class ShuffledNet final : public MessageNet {
         random_(seed),
         parcels_(std::size_t{groups_of(ranks())} * parcels_of_group),
         bytes_(parcels_.size() * parcel_size) {
-    for (os::Bell& bell : bells_) bell = std::move(os::Bell::create()).value();
+    for (os::WakeupPipe& bell : bells_) bell = std::move(os::WakeupPipe::create()).value();
     const std::lock_guard lock(air_->mutex);
     air_->nets[self.value] = this;
   }
@@ -110,14 +110,14 @@ class ShuffledNet final : public MessageNet {
       const std::lock_guard lock(air_->mutex);
       if (!inbox_.empty() || !leaving_.empty() || !failed_.empty()) return;
     }
-    const os::Bell& bell = bells_[static_cast<std::size_t>(sleeper)];
+    const os::WakeupPipe& bell = bells_[static_cast<std::size_t>(sleeper)];
     constexpr std::uint64_t for_ever_ns = 3'600'000'000'000u;
     const auto timeout_ns = static_cast<std::uint64_t>(timeout_ms) * 1'000'000u;
     if (bell.await(timeout_ms < 0 ? for_ever_ns : timeout_ns)) bell.silence();
   }
   void wake(Sleeper sleeper) noexcept override { bells_[static_cast<std::size_t>(sleeper)].ring(); }
   int rope(Sleeper sleeper) const noexcept override {
-    return bells_[static_cast<std::size_t>(sleeper)].rope();
+    return bells_[static_cast<std::size_t>(sleeper)].write_end();
   }
 
   // Number of messages that this rank has sent. Any thread.
@@ -174,7 +174,7 @@ class ShuffledNet final : public MessageNet {
   Random random_;
   std::vector<Parcel> parcels_;
   std::vector<std::byte> bytes_;
-  os::Bell bells_[2];
+  os::WakeupPipe bells_[2];
   // Under the air's mutex.
   std::vector<Message> inbox_;
   std::size_t counting_ = 0;  // how many of them count

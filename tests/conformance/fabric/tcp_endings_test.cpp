@@ -62,7 +62,7 @@ TEST_F(TcpDoor, AWelcomeThatDidNotArriveIsRepeated) {
 // By a reset or in order: the rank sends that peer no more requests, and says that the other connection is in
 // use.
 TEST_F(TcpDoor, TheEndOfOneConnectionIsTheEndOfThePeer) {
-  const std::string cut = "one of its connections was cut, though the other one stands";
+  const std::string cut = "one of its connections was cut, but the other is open";
   for (const bool by_reset : {true, false}) {
     open(2, tcp_options_of_tests());
     watcher_.failed.store(0);

@@ -166,7 +166,7 @@ TEST_F(TcpDoor, APeerThatCannotBeReachedIsReported) {
   while (watcher_.failed.load() == 0 && os::monotonic_ns() < end) ranks_[0].fabric->progress();
   EXPECT_EQ(watcher_.failed.load(), 1u);
   EXPECT_EQ(watcher_.kind.load(), Loss::Kind::unreachable);
-  EXPECT_STREQ(watcher_.reason.load(), "nobody listens there, or a firewall refuses");
+  EXPECT_STREQ(watcher_.reason.load(), "no process listens there, or a firewall refuses");
   EXPECT_EQ(ranks_[0].transport->way_to(Rank{1}).rfind("at 127.0.0.1:", 0), 0u);
 }
 
@@ -179,7 +179,7 @@ TEST_F(TcpDoor, ARankWithAnotherSecretIsNotReached) {
   ASSERT_EQ(ranks_[0].fabric->send(Rank{1}, MessageKind::unassigned, Urgency::promptly, {}), Outcome::done);
   EXPECT_TRUE(comes_true([&] { return watcher_.failed.load() == 1; }));
   EXPECT_EQ(watcher_.kind.load(), Loss::Kind::unreachable);
-  EXPECT_STREQ(watcher_.reason.load(), "what listens there does not know the job's secret");
+  EXPECT_STREQ(watcher_.reason.load(), "the program that listens there does not know the job's secret");
   EXPECT_TRUE(lines_.all().empty());
 }
 

@@ -77,7 +77,9 @@ TEST(Stalls, ATaskThatWaitsForItsCreator) {
     const std::string report = report_of({2}, way);
     EXPECT_TRUE(contains(report, does)) << report;
     EXPECT_EQ(count_of(report, "; it is in a task, wait_for_creator"), 1u) << report;
-    EXPECT_TRUE(contains(report, ", which runs before its creator goes on: what that does later never comes"))
+    EXPECT_TRUE(contains(
+        report,
+        ", which runs before its creator continues, so an event that the creator causes later never happens"))
         << report;
   }
 }
@@ -98,7 +100,7 @@ TEST(Stalls, TheQuitSignalAsksForAReportAndEndsNothing) {
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
       return contains(job.error(), "waits for input from pipe:");
     })) << job.error();
-    EXPECT_TRUE(contains(job.error(), "musubi: what the threads of the job do:")) << job.error();
+    EXPECT_TRUE(contains(job.error(), "musubi: the threads of the job:")) << job.error();
     EXPECT_TRUE(contains(job.error(), "waits for a parallel region")) << job.error();
     std::this_thread::sleep_for(std::chrono::milliseconds(800));
     job.type("7");

@@ -31,7 +31,7 @@ void meet() {
 }
 const vm::Segment& add(std::size_t bytes, std::uint32_t element_bytes = 0) {
   runtime::SegmentRequest request{bytes, page};
-  request.policy = runtime::policy_entry;
+  request.policy = coherence::Policy::entry;
   request.element_bytes = element_bytes;
   auto added = job->segments().add(request);
   if (!added) job->ending().abort(1, added.error().message);

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "atomics/fault.h"
 #include "atomics/patch.h"
 #include "atomics/x86_64_entry.h"
 #include "base/random.h"
@@ -50,7 +49,7 @@ class Bench {
             choose_sites(random_, address_of(shared_ + target_offset), address_of(private_ + target_offset))),
         native_(map_low(sites_.size() * code_slot_bytes, PROT_READ | PROT_WRITE | PROT_EXEC)),
         patched_(map_low(sites_.size() * code_slot_bytes, PROT_READ | PROT_WRITE | PROT_EXEC)) {
-    const AddressRange shared[] = {{address_of(shared_), address_of(shared_) + area_bytes}, {16, 32}};
+    const AddressInterval shared[] = {{address_of(shared_), address_of(shared_) + area_bytes}, {16, 32}};
     ranges_ = SharedRanges::make(shared).value();
     for (TestSite& site : sites_) {
       site.length = write_code(site, native_);
@@ -81,9 +80,9 @@ class Bench {
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_EQ(report.value().skipped, 0u);
     EXPECT_GT(report.value().jumps, 300u);
-    EXPECT_EQ(report.value().springboards > 50, room == Room::padding);
+    EXPECT_EQ(report.value().trampolines > 50, room == Room::padding);
     EXPECT_EQ(report.value().traps > 50, room == Room::none);
-    EXPECT_EQ(report.value().puns > 50, room == Room::following);
+    EXPECT_EQ(report.value().overlapping_jumps > 50, room == Room::following);
   }
 
   const std::vector<TestSite>& sites() const { return sites_; }

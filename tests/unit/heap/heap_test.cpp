@@ -18,7 +18,7 @@ constexpr std::size_t block_bytes = 32 << 10;
 constexpr Rank self{1};
 
 // Two other ranks that only record their calls; the memory of all three is one plain mapping.
-class NotedMemory final : public ForeignMemory {
+class NotedMemory final : public RemoteHeap {
  public:
   void release(Rank owner, std::uintptr_t address, std::size_t) noexcept override {
     released.push_back({owner, address});

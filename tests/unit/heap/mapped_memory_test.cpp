@@ -14,7 +14,7 @@ constexpr std::size_t page = 4096;
 constexpr std::size_t part_bytes = std::size_t{64} << 20;
 constexpr std::size_t mapping_bytes = std::size_t{24} << 20;  // two fit a part, three do not
 
-class NoForeignMemory final : public ForeignMemory {
+class NoRemoteHeap final : public RemoteHeap {
  public:
   void release(Rank, std::uintptr_t, std::size_t) noexcept override { FAIL() << "all memory is own"; }
   std::size_t usable_bytes(Rank, std::uintptr_t) noexcept override { return 0; }
@@ -25,7 +25,7 @@ class NoForeignMemory final : public ForeignMemory {
 class MappedMemoryTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    static NoForeignMemory foreign;
+    static NoRemoteHeap foreign;
     void* const base =
         mmap(nullptr, part_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     const HeapPlace place{reinterpret_cast<std::uintptr_t>(base), part_bytes, Rank{0}, 1, 32768};

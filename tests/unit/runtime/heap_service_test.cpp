@@ -1,4 +1,4 @@
-#include "runtime/job/heap_service.h"
+#include "runtime/job/job_messages.h"
 
 #include <gtest/gtest.h>
 

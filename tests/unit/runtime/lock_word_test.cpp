@@ -1,5 +1,5 @@
 // The lock of threads that share one memory: a waiter is overtaken a few times, and no more.
-#include "runtime/api/lock_word.h"
+#include "runtime/api/processor_locks.h"
 
 #include <gtest/gtest.h>
 

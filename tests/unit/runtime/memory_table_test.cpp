@@ -63,10 +63,10 @@ TEST(MemoryTable, BytesPerBlock) {
   expect_rows({
       row("words that peers read and change", TableBytes::words,
           "this rank or a peer looks for the block here"),
-      row("what this rank knows of it", TableBytes::entry, "this rank uses it"),
+      row("this rank's record of it", TableBytes::entry, "this rank uses it"),
       row("place in the lists of the next release", TableBytes::dirty_list, "it is written"),
       row("place in the list of blocks that sleep", TableBytes::sleepers,
-          "it is written, and nobody reads it"),
+          "it is written, and no other rank reads it"),
       row("place in the list of public copies", TableBytes::copy_list, "it has a public copy"),
       row("place in the queue of leases", TableBytes::lease_queue, "it is read"),
       row("place in the runs of blocks to protect", TableBytes::run_builders, "a barrier closes it"),
@@ -81,7 +81,7 @@ TEST(MemoryTable, BytesPerBlock) {
 TEST(MemoryTable, BytesPerRank) {
   expect_rows({
       row("mailbox", at_most(1, sizeof(fabric::Mailbox)),
-          "messages come: 2048 for each of its slots, in turn"),
+          "messages come: 2048 for each of its slots in turn"),
       row("control words, job of 2 ranks", at_most(4, control_bytes(2)),
           "locks, notices, conditions and team words are used"),
       row("control words, job of 64 ranks", at_most(3, control_bytes(64)),
@@ -90,10 +90,10 @@ TEST(MemoryTable, BytesPerRank) {
           "locks, notices, conditions and team words are used"),
       row("lock at an address", sync::LockTable::words_bytes(1, 0),
           "its page of such words is used ([locks](../decisions/locks.md))"),
-      row("readers that others ask", at_most(2, coherence::RelayLayout::bytes()),
+      row("readers that serve other readers", at_most(2, coherence::RelayLayout::bytes()),
           "many ranks read a block, in a job of more than nine"),
       row("lines that versions have changed", at_most(2, coherence::ChangeLayout::bytes()),
-          "others read blocks that are home here"),
+          "other ranks read blocks whose home is here"),
   });
 }
 

@@ -44,7 +44,7 @@ config::Settings settings_with(const std::string& coherence) {
 
 // Whether it is refused with that reason.
 bool refuses(const Choice& made, const std::string& reason) {
-  return made.error.find("coherence=processor cannot be: ") == 0 &&
+  return made.error.find("coherence=processor is impossible: ") == 0 &&
          made.error.find(reason) != std::string::npos;
 }
 

@@ -1,4 +1,4 @@
-#include "runtime/api/thread_stack.h"
+#include "runtime/api/threads.h"
 
 #include <gtest/gtest.h>
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t elements = 64;
 
 // Arrays of a heap, apart from each other, and the stack with the argument record.
-class Program final : public Objects {
+class Program final : public MemoryKinds {
  public:
   Program() {
     record.ints = static_cast<int*>(add(elements * sizeof(int)));

@@ -1,5 +1,5 @@
 // A rank learns everything that is new to it in another rank's signature, from one state.
-#include "sync/signature_since.h"
+#include "sync/signature_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Acquires (coherence.md section 5): notices invalidate what they name, the minimum what they no longer name.
+// Acquires (coherence.md section 5): notices invalidate the blocks that they name, the minimum all older
+// copies.
 #include "coherence/migrating/acquires/acquires.h"
 
 #include "base/check.h"
@@ -19,7 +20,7 @@ Task<> Acquires::acquire(SignatureView signature, Audience audience) {
   for (const Notice& notice : signature.notices) {
     newest = later(newest, notice.write_ts);
     if (notice.writer == ground_.self()) continue;
-    // They are shown when all others have been closed.
+    // They are shown when all other blocks have been closed.
     if (in_order && ground_.store.entry(notice.block).copy.pinned) continue;
     const bool stays_open = co_await apply_notice(notice, bytes_ahead);
     if (stays_open) co_await fetches.admit(refresh(notice.block));
@@ -29,7 +30,7 @@ Task<> Acquires::acquire(SignatureView signature, Audience audience) {
   co_await expire_until(signature.minimum);
   if (in_order) co_await refresh_pinned(signature, fetches);
   co_await fetches.drain();
-  // The acquire in order that follows shows, beside running threads, the stacks that the signature covers.
+  // While threads run, the acquire in order that follows shows the stacks that the signature covers.
   if (audience != Audience::unknown_in_order && !ground_.hides_updates()) {
     co_await deferred_.show_if({.regardless = true});
   }
@@ -60,7 +61,7 @@ Task<> Acquires::refresh_pinned(SignatureView signature, TaskGroup& fetches) {
 
 Task<> Acquires::acquire_clock(LogicalTime time) {
   ground_.times.raise_clock(time);
-  ground_.signature.add_all({time, {}});  // what is released from here on covers it too
+  ground_.signature.add_all({time, {}});  // later releases cover it too
   co_await expire_until(time);
 }
 
@@ -95,6 +96,7 @@ Task<bool> Acquires::apply_notice(Notice notice, std::size_t& bytes_ahead) {
 // Fetched without a fault or a change of protection. Bytes beyond the size of a cache would be gone from it
 // when the program reads them: these move in runs, as they are read.
 bool Acquires::is_fetched_ahead(const HeldBlock& b, std::size_t& bytes_ahead) {
+  MUSUBI_CHECK(!b.entry.copy.pinned && rules::is_valid(b.entry));
   if (!rules::is_worth_fetching_ahead(b.entry, ground_.parameters) || b.extent.bytes > bytes_ahead)
     return false;
   bytes_ahead -= b.extent.bytes;
@@ -113,12 +115,12 @@ Task<> Acquires::refresh(BlockId id) {
   if (e.held.read_ts < needed) {
     co_await fetches_.fetch(b);
   } else if (!e.copy.pinned) {
-    leases_.watch(b);  // another thread released it meanwhile, and the queue has lost it
+    leases_.watch(b);  // another thread released it in the meantime, and the queue has lost it
   }
 }
 
-// Copies whose time has passed are invalidated. Where the home is here, the copy is the newest one and gets a
-// later date instead.
+// Invalidates copies whose time has passed. A copy at its home is the newest one and gets a later date
+// instead.
 Task<> Acquires::expire_leases() {
   BlockId id;
   TaskGroup fetches(ground_.parameters.release_window);

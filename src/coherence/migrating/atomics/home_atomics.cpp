@@ -1,11 +1,11 @@
-// The lock of the block keeps all others away for the few steps that an operation takes. The word changes in
-// up to four places at once: where the home's program sees it, in the home's public copy if there is one, and
-// in the private bytes and the twin of the rank that operates. So neither side takes it for a change of its
-// own later.
+// The lock of the block keeps all other ranks away for the few steps of an operation. The word changes in up
+// to four places at once: where the home's program sees it, in the home's public copy if there is one, and in
+// the private bytes and the twin of the rank that operates. So neither side takes it for a change of its own
+// later.
 //
-// Who must be told? While nobody holds a copy of the version, and this rank has told of that version before,
-// nobody: all copies are older, and end when what it told is acquired. Otherwise the version gets a new time,
-// or, if nobody holds it, this rank tells of it too.
+// No notice is needed while no rank holds a copy of the version and this rank has announced that version: all
+// copies are older, and end when that notice is acquired. Otherwise the version gets a new time, or, if no
+// rank holds it, this rank announces it too.
 #include "coherence/migrating/atomics/home_atomics.h"
 
 #include <array>
@@ -29,6 +29,7 @@ constexpr std::size_t bytes_max = 16;
 }  // namespace
 
 Task<bool> HomeAtomics::modify(HeldBlock& b, Modification& modification) {
+  MUSUBI_CHECK(modification.bytes != 0);
   if (!may_be_modified(b, modification)) co_return false;
   Rank home = ground_.is_home(b) ? ground_.self() : ground_.own_word(b).target();
   unsigned links = 0;
@@ -81,6 +82,7 @@ bool HomeAtomics::may_modify_here(const HeldBlock& b) const {
 
 // Under the lock.
 void HomeAtomics::change_here(HeldBlock& b, Modification& modification) {
+  MUSUBI_CHECK(modification.bytes <= bytes_max && modification.offset + modification.bytes <= b.extent.bytes);
   const std::size_t at = modification.offset, bytes = modification.bytes;
   std::byte* const word = b.own + at;
   std::array<std::byte, bytes_max> before;
@@ -161,7 +163,7 @@ bool HomeAtomics::has_plain_changes(const HeldBlock& b, const Modification& modi
          std::memcmp(b.own + modification.offset, b.published + modification.offset, modification.bytes) != 0;
 }
 
-// The notice names the home, which has all changes; this rank must hear of it, too, as others may have
+// The notice names the home, which has all changes; this rank must hear of it, too, as other ranks may have
 // changed the same version since.
 void HomeAtomics::take_result(HeldBlock& b, Rank home, const OperationResult& result,
                               Modification& modification) {
@@ -179,8 +181,10 @@ void HomeAtomics::take_result(HeldBlock& b, Rank home, const OperationResult& re
     versions_.tell_of(b, result.version, home, result.is_live != 0 ? PublicCopy::none : PublicCopy::holds_it);
 }
 
-// In order, other threads of this rank must not see what the operation found before this thread has acquired.
+// In order, other threads of this rank must not see the value found by the operation before this thread has
+// acquired.
 void HomeAtomics::change_own(HeldBlock& b, const Modification& modification, AtomicValue next) {
+  MUSUBI_CHECK(modification.bytes <= bytes_max && modification.offset + modification.bytes <= b.extent.bytes);
   const Entry& e = b.entry;
   if (ground_.keeps_order() && !modification.orders_nothing &&
       !ground_.injected(InjectedBug::atomic_shown_to_siblings)) {

@@ -16,8 +16,8 @@ class HomeAtomics {
   HomeAtomics(Ground& ground, Versions& versions, LineCopies& lines, Arrivals& arrivals, Leases& leases)
       : ground_(ground), versions_(versions), lines_(lines), arrivals_(arrivals), leases_(leases) {}
 
-  // Under the block's gate. Result: whether it was done; otherwise nothing has changed, and the operation
-  // must bring the block here. Waits for nobody for long.
+  // Result: whether it was done; otherwise nothing has changed, and the operation must bring the block here.
+  // Waits for no rank for long.
   Task<bool> modify(HeldBlock& b, Modification& modification);
 
  private:

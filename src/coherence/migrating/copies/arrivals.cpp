@@ -31,7 +31,7 @@ void Arrivals::accept(HeldBlock& b, Version version, const std::byte* data, Give
   } else {
     MUSUBI_CHECK(!e.copy.bytes_lost);
   }
-  // A rank that took live bytes here has done so: a home behind it was free. All that was written is
+  // A rank that took live bytes here has finished: a later home was free. All writes of this rank are
   // released.
   if (ground_.keeps_order() && !rules::is_dirty(e)) e.published.given_up = false;
   e.held.write_ts = version.write_ts;

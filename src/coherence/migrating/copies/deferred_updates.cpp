@@ -4,17 +4,20 @@
 //
 // Until then
 // - the public copy holds the newest version that is known here;
-// - the private bytes hold what the program may see;
-// - a buffer holds the base: the bytes that the private ones were made of.
-// So the program's own changes go on to be what differs from the base, and can be released meanwhile.
+// - the private bytes hold the version that the program may see;
+// - a buffer holds the base: the bytes that the private ones were made of. So the program's own changes are
+//   still the difference from the base, and can be released in the meantime.
 #include "coherence/migrating/copies/deferred_updates.h"
 
 #include <algorithm>
 #include <cstring>
 
+#include "base/check.h"
+
 namespace musubi::coherence::migrating {
 
 bool DeferredUpdates::begin(HeldBlock& b) {
+  MUSUBI_CHECK(!b.entry.copy.held_back);
   HeldBack* const held = blocks_.add(b.id);
   if (held == nullptr) return false;
   held->base.emplace(store_.scratch());
@@ -45,7 +48,7 @@ void DeferredUpdates::show_part(const HeldBlock& b, std::size_t begin, std::size
   });
 }
 
-// Of the words that have come those of one kind: flags, if others have operated atomically on them.
+// Shows the received words of one kind: flags, on which ranks have operated atomically, or all other words.
 void DeferredUpdates::show_kind(const HeldBlock& b, bool are_flags) {
   constexpr std::size_t word = sizeof(std::uint64_t), group = 64 * word;
   const std::byte* const base = blocks_.of(b.id).base->data();
@@ -62,8 +65,9 @@ void DeferredUpdates::show_kind(const HeldBlock& b, bool are_flags) {
   }
 }
 
-// A thread may look meanwhile. It finds no flag before the data, where an atomic operation sets the flag.
+// A thread may look at any time. It sees no flag before the data, if an atomic operation sets the flag.
 void DeferredUpdates::show(HeldBlock& b) {
+  MUSUBI_CHECK(b.entry.copy.held_back);
   show_kind(b, false);
   show_kind(b, true);
   let_go(b);
@@ -77,6 +81,7 @@ void DeferredUpdates::let_go(HeldBlock& b) {
 }
 
 void DeferredUpdates::show_words_of(const HeldBlock& b, std::size_t offset, std::size_t bytes) {
+  MUSUBI_CHECK(offset < b.extent.bytes && b.entry.copy.held_back);
   constexpr std::size_t word = sizeof(std::uint64_t);
   const std::size_t end = std::min(offset + bytes, b.extent.bytes);
   show_part(b, offset / word * word, (end + word - 1) / word * word);
@@ -84,6 +89,7 @@ void DeferredUpdates::show_words_of(const HeldBlock& b, std::size_t offset, std:
 
 // The changes of the program go into the public copy. Result: whether there are any.
 bool DeferredUpdates::publish_changes(const HeldBlock& b) {
+  MUSUBI_CHECK(b.entry.copy.held_back && b.entry.copy.pinned);
   HeldBack& held = blocks_.of(b.id);
   const BufferPool::Buffer seen(store_.scratch()), merged(store_.scratch());
   bool changed = false;

@@ -14,8 +14,8 @@ void Leases::watch(HeldBlock& b) {
   queue_.push(e.held.read_ts, b.id);
 }
 
-// Gives the version a later time. A version that nobody else can hold gets a new date, and stays one that
-// nobody holds. A version that others may hold gets a longer lease.
+// Gives the version a later time. A version that no other rank can hold gets a new date, and no rank holds it
+// then. A version that other ranks may hold gets a longer lease.
 Task<bool> Leases::redate_at_home(HeldBlock& b) {
   Entry& e = b.entry;
   const bool at_home = co_await ground_.lock_if_home(b);
@@ -34,7 +34,7 @@ Task<bool> Leases::redate_at_home(HeldBlock& b) {
       versions_.end_critical_section(b);
       break;
     case rules::Redating::leased_longer:
-      // As readers do it. One of them may have taken a longer lease: ranks that look at this moment need not
+      // As readers do it. A reader may have taken a longer lease: ranks that look at this moment need not
       // look again.
       version.read_ts =
           raise(ground_.shared(b.words.read_ts),

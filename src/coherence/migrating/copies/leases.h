@@ -1,5 +1,4 @@
-// The time until which this rank may read its copies: leases are watched, and copies end. All functions but
-// the last three run under the block's gate.
+// The time until which this rank may read its copies: leases are watched, and copies end.
 #pragma once
 
 #include "base/task.h"
@@ -18,7 +17,7 @@ class Leases {
   // If the home is here: its version is held to be valid until Times::acquired() at least. Result: whether
   // the home is here.
   Task<bool> redate_at_home(HeldBlock& b);
-  // The copy here must not be read any more: closes the block, at a barrier together with others.
+  // The copy here must not be read any more: closes the block; at a barrier, together with other blocks.
   // REQUIRES: the block is valid and not pinned.
   void end_copy(HeldBlock& b);
 

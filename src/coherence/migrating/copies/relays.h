@@ -1,6 +1,6 @@
 // Public copies of other ranks: where a reader asks for one. The rank that wrote a version serves few readers
-// itself and sends the others to these, which send on in turn; each reader remembers where it was served
-// (docs/decisions/readers.md).
+// itself and sends all further ones to these, which send on in turn; each reader remembers where it was
+// served (docs/decisions/readers.md).
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,6 @@
 
 namespace musubi::coherence::migrating {
 
-// Under the block's gate.
 class Relays {
  public:
   Relays(Ground& ground, LineCopies& lines) : ground_(ground), lines_(lines) {}
@@ -31,8 +30,8 @@ class Relays {
   // they want a public copy of it.
   bool has_readers(const HeldBlock& b, LogicalTime coming) const;
 
-  // What this rank reads from now on many others may read at the same time: it has left a barrier. Behind an
-  // acquire of another kind it is alone, most likely. Any thread.
+  // Many ranks may read the same blocks at the same time from now on: this rank has left a barrier. After
+  // another kind of acquire it is most likely alone. Any thread.
   void set_in_crowd(bool in_crowd) { in_crowd_.store(in_crowd, std::memory_order_relaxed); }
   bool is_in_crowd() const { return are_used() && in_crowd_.load(std::memory_order_relaxed); }
 

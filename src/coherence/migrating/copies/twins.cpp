@@ -6,12 +6,12 @@
 
 namespace musubi::coherence::migrating {
 
-// Where the public copy has the same bytes already (this rank published them) there is nothing to copy.
+// If the public copy has the same bytes already (this rank published them) there is nothing to copy.
 void Twins::make(HeldBlock& b) {
   MUSUBI_CHECK(!b.entry.copy.bytes_lost && !b.entry.copy.held_back);
   note_copy(b);
   if (!b.entry.published.equals) {
-    // A visitor of the home would change both sides meanwhile.
+    // A visitor of the home would change both sides during the copy.
     const remote_lock::OwnerWord word = ground_.own_word(b);
     MUSUBI_CHECK(word == remote_lock::OwnerWord::locked() || word.tag() == remote_lock::Ownership::link ||
                      !ground_.has_public_copy(b),
@@ -35,10 +35,12 @@ bool Twins::publish_changes(const HeldBlock& b, LineMask* lines) {
 }
 
 bool Twins::differs(const HeldBlock& b) {
+  MUSUBI_CHECK(!b.entry.copy.bytes_lost);
   return ground_.store.differs_from(b, b.entry.copy.held_back ? deferred_.base_of(b) : b.published);
 }
 
 void Twins::merge(const HeldBlock& b, const std::byte* remote, Rebase rebase, Rank giver) {
+  MUSUBI_CHECK(remote != b.own && remote != b.published);
   note_copy(b);
   if (ground_.injected(InjectedBug::wrong_twin)) std::memcpy(b.published, remote, b.extent.bytes);
   ground_.store.merge(b, b.published, remote, rebase, sharing_of(b), giver);

@@ -1,5 +1,4 @@
-// Private bytes beside their twins: what this rank has changed, told by comparing. All functions run under
-// the block's gate.
+// Private bytes and their twins: comparing them tells the changes of this rank.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +14,7 @@ class Twins {
   Twins(Ground& ground, DeferredUpdates& deferred)
       : ground_(ground), deferred_(deferred), copies_(ground.space.blocks_max()) {}
 
-  // The public copy becomes the twin of what is about to be written.
+  // The public copy becomes the twin for the writes that follow.
   void make(HeldBlock& b);
   // Copies the changes of this rank to the public copy, and notes their lines unless `lines` is null. Result:
   // whether there are any. REQUIRES: no lines are noted of a block that is held back.

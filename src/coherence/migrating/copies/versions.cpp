@@ -9,6 +9,7 @@
 namespace musubi::coherence::migrating {
 
 void Versions::name(HeldBlock& b, Version home, bool may_be_silent, PublicCopy copy) {
+  MUSUBI_CHECK(home.read_ts >= home.write_ts && !b.entry.copy.bytes_lost);
   Entry& e = b.entry;
   const bool is_told =
       e.published.visited ? ground_.injected(InjectedBug::visitor_kept_quiet) : has_told(e, home);
@@ -44,6 +45,7 @@ void Versions::store(HeldBlock& b, Version version, PublicCopy copy) {
 }
 
 void Versions::store_words(BlockWords& words, Version version, PublicCopy copy) {
+  MUSUBI_CHECK(version.read_ts >= version.write_ts);
   ground_.shared(words.write_ts).store(version.write_ts.value);
   ground_.others_may_act();
   ground_.shared(words.read_ts).store(version.read_ts.value);
@@ -52,6 +54,7 @@ void Versions::store_words(BlockWords& words, Version version, PublicCopy copy) 
 }
 
 void Versions::tell_of(HeldBlock& b, Version version, Rank writer, PublicCopy copy) {
+  MUSUBI_CHECK(version.write_ts != LogicalTime{} && version.read_ts >= version.write_ts);
   b.entry.named = rules::name_of_version(version.write_ts);
   ground_.times.raise_clock(version.write_ts);
   ground_.count(Counter::releases);
@@ -74,6 +77,7 @@ void Versions::tell_unless_told(HeldBlock& b, Version version, PublicCopy copy) 
 }
 
 void Versions::take_from_visit(HeldBlock& b, Version version, Rank home) {
+  MUSUBI_CHECK(!ground_.is_home(b) && home != ground_.self());
   Entry& e = b.entry;
   ground_.shared(b.words.public_ts).store(version.write_ts.value);
   e.held.write_ts = version.write_ts;

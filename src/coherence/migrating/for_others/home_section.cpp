@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "base/check.h"
 #include "coherence/regions.h"
 #include "remote_lock/owner_word.h"
 
@@ -33,11 +34,13 @@ HomeSection::HomeSection(const Call& call, const HomeSide& side, std::uint64_t b
                          side.layout.visitors() + sizeof(std::uint64_t) - side.layout.epoch())) {}
 
 std::uint64_t& HomeSection::own_word(std::uint64_t offset) const noexcept {
+  MUSUBI_CHECK(offset >= side_.layout.epoch() && offset <= side_.layout.visitors());
   return *reinterpret_cast<std::uint64_t*>(own_words_ + (offset - side_.layout.epoch()));
 }
 
 // Counted before it looks whether the rank keeps order: a rank that begins to waits for all that are counted.
 Verdict HomeSection::enter(Rank initial_home, std::uint32_t& home) noexcept {
+  MUSUBI_CHECK(exists());
   const auto owner = shared(words_->owner);
   std::uint64_t seen = owner.load();
   const OwnerWord found = OwnerWord{seen}.resolved(call_.target(), initial_home);
@@ -87,6 +90,7 @@ Version HomeSection::version() const noexcept {
 }
 
 void HomeSection::name(Version version) noexcept {
+  MUSUBI_CHECK(version.read_ts >= version.write_ts);
   const bool has_copy = public_ts() != LogicalTime{};
   shared(words_->write_ts).store(version.write_ts.value);
   side_.hooks.others_may_act();
@@ -113,7 +117,7 @@ void HomeSection::leave() noexcept {
   shared(words_->owner).store(OwnerWord::unlocked().raw);
   side_.hooks.others_may_act();
   if (!side_.hooks.injected(InjectedBug::call_not_counted))
-    shared(own_word(side_.layout.visitors())).fetch_sub(1);
+    MUSUBI_CHECK(shared(own_word(side_.layout.visitors())).fetch_sub(1) != 0);
 }
 
 }  // namespace musubi::coherence::migrating

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "base/check.h"
 #include "coherence/migrating/for_others/home_changes.h"
 #include "coherence/migrating/for_others/home_operations.h"
 #include "coherence/migrating/for_others/reads.h"

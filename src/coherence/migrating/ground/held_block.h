@@ -16,7 +16,7 @@ class HeldBlock : public Block {
   HeldBlock(HeldBlock&& other) noexcept
       : Block(other), ground_(std::exchange(other.ground_, nullptr)), pass_(std::move(other.pass_)) {}
   HeldBlock& operator=(HeldBlock&&) = delete;
-  // REQUIRES: what always holds of a block holds of this one (rules/invariants.h).
+  // REQUIRES: the invariants of a block hold (rules/invariants.h).
   ~HeldBlock();
 
  private:

@@ -51,7 +51,7 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
     const bool may_be_written = co_await make_writable(b);
     if (!may_be_written) {
       if (rules::is_valid(e)) leases_.end_copy(b);
-      e.came_in = 0;  // what is here is fetched again, from the rank that has it now
+      e.came_in = 0;  // the bytes are fetched again, from the present home
       co_return FaultOutcome::held;
     }
     for (std::size_t i = 0; i < run.count; ++i) {
@@ -87,8 +87,7 @@ bool Faults::modify_at_once(BlockId id, Modification& modification) {
 }
 
 // The block is valid, and about to be opened for writing. Result: false while order is kept, and the rank
-// that became its home just now may still be taking the live bytes here: what is written would go out with
-// them.
+// that became its home just now may still be taking the live bytes here: new writes would go out with them.
 Task<bool> Faults::make_writable(HeldBlock& b) {
   const Entry& e = b.entry;
   if (rules::is_dirty(e)) co_return true;
@@ -101,10 +100,11 @@ Task<bool> Faults::make_writable(HeldBlock& b) {
   co_return true;
 }
 
-// A thread is back at a block that was closed, and waits. The bytes come now, and stay closed. Where the
-// thread's word is unchanged, the thread would repeat what it did: it computes beside words that others
-// change, or waits on. Where bytes have come already, what the thread saw is not known any more.
+// A thread is back at a block that was closed, and waits. The bytes are fetched now, and stay closed. If the
+// thread's word is unchanged, the thread either does not wait for this block or must go on waiting. If bytes
+// have come already, the value that the thread saw is unknown.
 Task<> Faults::look_while_held(HeldBlock& b, std::uintptr_t address) {
+  MUSUBI_CHECK(!rules::is_valid(b.entry));
   constexpr std::size_t word_bytes = sizeof(std::uint64_t);
   const std::size_t at = (address - b.extent.address) / word_bytes * word_bytes;
   holds_.begin_look();

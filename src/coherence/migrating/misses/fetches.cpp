@@ -24,8 +24,8 @@ constexpr unsigned links_max(const Parameters& parameters) {
 
 }  // namespace
 
-// Another thread may raise `acquired` meanwhile: either its search for lapsed copies finds this one in the
-// queue, or we see its raise here.
+// Another thread may raise `acquired` in the meantime: either its search for lapsed copies finds this one in
+// the queue, or we see its raise here.
 Task<> Fetches::fetch(HeldBlock& b) {
   do {
     co_await fetch_once(b);
@@ -35,9 +35,9 @@ Task<> Fetches::fetch(HeldBlock& b) {
                static_cast<unsigned long>(b.id.value));
 }
 
-// Where the program may look at the block, its bytes change in place, and only at the end: the program must
-// not see an attempt that fails. A rank that took the home from here has taken its bytes, too, before bytes
-// of a later home can come.
+// If the program may look at the block, its bytes change in place, and only at the end: the program must not
+// see an attempt that fails. A rank that took the home from here has taken its bytes, too, before bytes of a
+// later home can come.
 Task<> Fetches::fetch_once(HeldBlock& b) {
   const bool in_use = rules::is_valid(b.entry) && !ground_.is_quiescent();
   if (ground_.may_differ_from_twin(b.entry) || in_use || ground_.store.has_private_parts(b)) {
@@ -95,6 +95,7 @@ Rank Fetches::first_place_to_look(const HeldBlock& b) const {
 }
 
 Task<bool> Fetches::fetch_by_hint(HeldBlock& b, std::byte* target) {
+  MUSUBI_CHECK(ground_.names_a_copy(b.entry) && target != b.published);
   Entry& e = b.entry;
   const std::optional<Giver> giver =
       co_await relays_.fetch(b, e.known.newest.write_ts, e.known.writer(), target);
@@ -124,10 +125,11 @@ LookRequest Fetches::request_for(const HeldBlock& b, BytesFrom from, LinesWanted
           lines};
 }
 
-// One look at `*next`, one trip: takes the version there if it is the home and nobody is in the critical
+// One look at `*next`, one trip: takes the version there if it is the home and no rank is in the critical
 // section.
 Task<Fetches::Outcome> Fetches::fetch_from(HeldBlock& b, std::byte* target, Rank* next,
                                            bool relayed_in_vain) {
+  MUSUBI_CHECK(target != b.published);
   Entry& e = b.entry;
   const Rank peer = *next;
   using Answer = LinesAnswer<LookResult>;
@@ -186,6 +188,7 @@ Task<Fetches::Outcome> Fetches::fetch_from(HeldBlock& b, std::byte* target, Rank
 
 // Progress is guaranteed by the queue of the lock: this rank becomes the home, with the same version.
 Task<> Fetches::fetch_under_lock(HeldBlock& b, std::byte* target) {
+  MUSUBI_CHECK(target != b.published);
   const Lock taken = co_await takeovers_.lock(b);
   co_await takeovers_.become_home(b, taken, target);
 }
@@ -195,8 +198,8 @@ bool Fetches::looks_untouched(const HeldBlock& b) const {
 }
 
 // The first write to a block: the writer becomes its home at once, not at its first release. Nothing moves,
-// no twin is made, and the block stays unpublished while nobody reads it. So the data that a parallel loop
-// initialises costs each rank no more than its own memory, whichever rank has allocated it.
+// no twin is made, and the block stays unpublished while no other rank reads it. So the data that a parallel
+// loop initialises costs each rank no more than its own memory, whichever rank has allocated it.
 Task<> Fetches::fetch_for_writing(HeldBlock& b) {
   if (!ground_.parameters.leave_unpublished || !looks_untouched(b)) {
     co_await fetch(b);
@@ -204,7 +207,7 @@ Task<> Fetches::fetch_for_writing(HeldBlock& b) {
   }
   Lock taken = co_await takeovers_.lock(b);
   co_await takeovers_.learn_words(b, taken);
-  if (taken.words.write_ts != 0 || taken.words.read_ts != 0) {  // somebody was here before
+  if (taken.words.write_ts != 0 || taken.words.read_ts != 0) {  // another rank was here before
     BufferPool::Buffer scratch(ground_.store.scratch());
     co_await takeovers_.become_home(b, taken, scratch.data());
   } else {

@@ -1,6 +1,5 @@
 // Misses: makes the private bytes of a block valid. Goes by the newest notice; otherwise follows the owner
-// words to the home and takes a lease there. Takes the lock only when the home changes again and again. All
-// functions run under the block's gate.
+// words to the home and takes a lease there. Takes the lock only when the home changes again and again.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +14,13 @@
 
 namespace musubi::coherence::migrating {
 
-// Whether `peer`, whose owner word it is, is the home of the block and nobody is in the critical section.
+// Whether `peer`, whose owner word it is, is the home of the block and no rank is in the critical section.
 inline bool is_home(const HeldBlock& b, Rank peer, std::uint64_t owner) {
   return remote_lock::OwnerWord{owner}.resolved(peer, b.initial_home).tag() ==
          remote_lock::Ownership::unlocked;
 }
 
-// Where a block is fetched from: a rank, by its notice or as the home.
+// The rank from which a block is fetched: by its notice, or as the home.
 struct Source {
   Rank rank;
   bool by_hint;
@@ -48,9 +47,9 @@ class Fetches {
   // Whether this rank has seen nothing of the block so far. Its bytes here are zero, private and public ones.
   bool looks_untouched(const HeldBlock& b) const;
 
-  // Where a look for the newest version begins, if no notice gives it.
+  // The rank where the search for the newest version begins, if no notice names it.
   Rank first_place_to_look(const HeldBlock& b) const;
-  // What a look at the home asks for.
+  // The request of a look at the home.
   LookRequest request_for(const HeldBlock& b, BytesFrom from, LinesWanted lines = {}) const;
 
  private:

@@ -1,5 +1,5 @@
-// Runs: what is read or written in sequence moves in larger units than the block. The blocks behind one that
-// was missed are opened with it, in one change of protection, and are fetched in one batch, when
+// Runs: sequential accesses move larger units than the block. The blocks after a missed one are opened with
+// it, in one change of protection, and fetched in one batch, when
 // - a stream leads there (stream_detector.h), or
 // - they were used the last time: read again after an invalidation, or changed while they were writable.
 // A block that came along in vain is left to fault by itself. So blocks can be small, for the sake of data
@@ -48,8 +48,8 @@ class Answers {
 
 }  // namespace
 
-// What one batch brings from the home of a run: a look at each block, its bytes if they are wanted, and then
-// what tells whether the home was still the home, for all.
+// One batch to the home of a run: a look at each block, its bytes if they are wanted, and then the words that
+// tell whether the home was still the home, for all blocks.
 struct Runs::Look {
   Look(BufferPool& pool, std::size_t count) : answers(pool, count) {}
 
@@ -80,9 +80,10 @@ bool Runs::comes_along(const HeldBlock& b, vm::Access wanted, bool in_stream) co
   return !ground_.store.has_private_parts(b) && rules::comes_along(b.entry, wanted, in_stream, worth_it);
 }
 
-// Of a run, its leader included. One is under way at a time, so the line stands idle for a round trip with
-// each: a run is a multiple of what the line holds.
+// The length of a run, its leader included. One run is under way at a time, so the link is idle for a round
+// trip with each: a run is a multiple of the link's bandwidth-delay product.
 std::size_t Runs::length_max(const HeldBlock& next, std::size_t block_bytes) const {
+  MUSUBI_CHECK(block_bytes != 0);
   constexpr std::size_t lines_per_run = 8;
   const Parameters& parameters = ground_.parameters;
   const std::size_t line_bytes = ground_.fabric.capabilities(source_of(next).rank).line_bytes;
@@ -155,9 +156,10 @@ Task<> Runs::make_valid(Run& run, vm::Access wanted) {
   run.shorten(valid);
 }
 
-// Nobody has written the blocks yet. Each has a lock of its own at its initial home, mostly the same rank's,
+// No rank has written the blocks yet. Each has a lock of its own at its initial home, mostly the same rank's,
 // so their trips overlap. Result: up to which member the run is valid now.
 Task<std::size_t> Runs::touch_first(Run& run, std::size_t begin) {
+  MUSUBI_CHECK(begin < run.count);
   TaskGroup touches(Run::blocks_max);
   std::size_t end = begin;
   for (; end < run.count && !run.members[end].was_valid; ++end) {
@@ -222,6 +224,7 @@ Task<std::size_t> Runs::fetch_by_hint(Run& run, std::size_t begin, std::size_t e
 // One trip. Words of several blocks may be torn against each other; each word is whole. So all owner words
 // are brought, and then the versions. Result: as above.
 Task<std::size_t> Runs::fetch_from_home(Run& run, std::size_t begin, std::size_t end, Rank peer) {
+  MUSUBI_CHECK(begin < end && end <= run.count);
   if (peer == ground_.self()) co_return 0;
   const std::size_t length = end - begin;
   Look look(lines_.answers(), length);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/check.h"
 #include "base/task.h"
 #include "coherence/migrating/misses/fetches.h"
 #include "coherence/migrating/misses/stream_detector.h"
@@ -13,9 +14,9 @@
 
 namespace musubi::coherence::migrating {
 
-// Consecutive blocks behind the missed one, each with its gate held: no other task works on them.
+// Consecutive blocks after the missed one, each held: no other task works on them.
 struct Run {
-  static constexpr std::size_t blocks_max = 32;  // what is kept per block lies in frames of tasks
+  static constexpr std::size_t blocks_max = 32;  // the state of each block is kept in frames of tasks
 
   struct Member {
     std::optional<HeldBlock> block;
@@ -27,13 +28,16 @@ struct Run {
   std::array<Member, blocks_max> members;
 
   BlockId id(std::size_t member) const { return BlockId{first.value + member}; }
-  HeldBlock& block(std::size_t member) { return *members[member].block; }
+  HeldBlock& block(std::size_t member) {
+    MUSUBI_CHECK(member < count);
+    return *members[member].block;
+  }
   void shorten(std::size_t length) {
     while (count > length) members[--count].block.reset();
   }
 };
 
-// Under the gate of the block that was missed, the leader.
+// `leader`: the block that was missed.
 class Runs {
  public:
   Runs(Ground& ground, Leases& leases, LineCopies& lines, Arrivals& arrivals, Fetches& fetches)

@@ -23,8 +23,8 @@ Task<bool> Order::acquire_ended(std::uint32_t number) {
 
 // Another thread of this rank may write data, and then its flag, while a release is between the two blocks:
 // the flag then goes out before the data. A second release of the same kind would bring the data, and perhaps
-// the next flag. So this one stops the blocks that have changed again, until none of the others has changed.
-// The stopped blocks then hold all that their threads wrote up to some moment.
+// the next flag. So this one stops the blocks that have changed again, until no other block has changed. The
+// stopped blocks then hold all that their threads wrote up to some moment.
 Task<> Order::release_as_of_now() {
   if (ground_.injected(InjectedBug::not_as_of_now) || ground_.has_no_one_to_tell()) co_return;
   auto pass = co_await ground_.release_gate.enter();
@@ -41,9 +41,9 @@ Task<> Order::release_as_of_now() {
   holds_.hold_writes(false);
 }
 
-// Stacks cannot be stopped. They are copied before the moment at which all others stop, for flags that lie
-// there. If they have changed until then they are copied again, for data that lies there. A stack that
-// changes all the time would keep this from ending.
+// Stacks cannot be stopped. They are copied before the moment at which all other blocks stop, for the sake of
+// flags on them. If they have changed by then they are copied again, for the sake of data on them. A stack
+// that changes all the time would keep this from ending.
 Task<std::size_t> Order::hold_and_copy_stacks(std::span<BlockId> listed, TaskGroup& elsewhere) {
   constexpr unsigned attempts_max = 3;
   std::size_t held = 0;

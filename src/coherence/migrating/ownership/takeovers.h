@@ -1,5 +1,4 @@
-// This rank takes a block's lock, becomes its home, and brings the version of the home before. All functions
-// run under the block's gate.
+// This rank takes a block's lock, becomes its home, and brings the version of the home before.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +9,13 @@
 
 namespace musubi::coherence::migrating {
 
-// A block's lock that this rank has just taken, and what has come along from a home that did not hold it.
+// A block's lock that this rank has just taken, and the data piggy-backed by a home that did not hold it.
 struct Lock {
   Rank previous;     // the home until now
   bool knows_words;  // they have come, and after them the public copy into `place`
   BlockWords words;  // there
   std::byte* place;  // null: the public copy was not asked for
-  bool has_brought;  // its bytes have been merged with what was here
+  bool has_brought;  // its bytes have been merged with those here
 };
 
 class Takeovers {

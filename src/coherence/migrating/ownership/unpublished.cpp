@@ -2,8 +2,8 @@
 // program wrote them, and a release neither compares nor copies. As soon as another rank takes a lease or the
 // lock, it takes the live bytes. The home sees the lease at its next release, and publishes again.
 //
-// Once a release has found such a block unread, the block sleeps: later releases do not even look at it.
-// Whoever takes something of it then leaves a mark, by which the next release finds it
+// Once a release has found such a block unread, the block sleeps: later releases do not even look at it. A
+// rank that reads or locks a sleeping block marks it, and the next release finds the mark
 // (docs/decisions/private_blocks.md).
 //
 // Bytes that the home's program writes while they are read may come along. That is harmless for race-free
@@ -19,7 +19,7 @@
 namespace musubi::coherence::migrating {
 
 // The block is about to be opened for writing. Result: whether it needs no twin, because this rank is its
-// home and nobody can hold its version.
+// home and no other rank can hold its version.
 Task<bool> Unpublished::leave_unpublished(HeldBlock& b) {
   Entry& e = b.entry;
   if (!ground_.parameters.leave_unpublished || e.copy.pinned) co_return false;
@@ -61,7 +61,7 @@ void Unpublished::release(HeldBlock& b, Version version, bool quiescent) {
       ground_.count(Counter::served_live);
       e.habits.last_opening = Opening::changed;
       e.habits.idle_releases = 0;
-      ground_.comparison_cost.add(b.extent.bytes);  // what it would have cost
+      ground_.comparison_cost.add(b.extent.bytes);  // the cost that was saved
       return downgrades_.protect(b, true);
     case rules::LiveRelease::publishes:
       twins_.publish_changes(b);
@@ -78,6 +78,7 @@ void Unpublished::release(HeldBlock& b, Version version, bool quiescent) {
 // No rank reads the block. A rank that reads it at this moment must look again: the version is raised when
 // all can see that the block sleeps.
 void Unpublished::fall_asleep(HeldBlock& b) {
+  MUSUBI_CHECK(b.words.unpublished() && b.entry.published.given_up);
   ground_.count(Counter::silent_releases);
   ground_.let_sleep(b);
   versions_.end_critical_section(b);

@@ -13,8 +13,8 @@
 // block that is at home here. While the home is elsewhere no rank does so: the maker of a version newer than
 // the copy had taken everything that it needed from here.
 //
-// To give pages back costs half of what they have cost, so a release does little of it. The service thread
-// does none: it might lose its processor while it holds the locks of blocks.
+// To give pages back costs half as much as to get them, so a release gives back few. The service thread does
+// none: it might lose its processor while it holds the locks of blocks.
 #include "coherence/migrating/releases/copy_reclaim.h"
 
 #include <algorithm>
@@ -58,6 +58,7 @@ Task<> CopyReclaim::give_back() {
 // Looks at the next copies that lie side by side, and gives back those before the first that is needed. Takes
 // the gates of all, and the locks of those at home here; waits for none of these. Result: bytes.
 Task<std::size_t> CopyReclaim::give_back_run(std::size_t end, std::size_t bytes_max) {
+  MUSUBI_CHECK(next_ < end && end <= old_copies_.size() && bytes_max != 0);
   std::array<std::optional<HeldBlock>, run_blocks_max> held;
   std::array<bool, run_blocks_max> at_home;
   const BlockId first = old_copies_[next_];
@@ -95,7 +96,6 @@ Task<std::size_t> CopyReclaim::give_back_run(std::size_t end, std::size_t bytes_
   co_return bytes;
 }
 
-// Under the gate.
 CopyReclaim::Use CopyReclaim::look_at(const HeldBlock& b) {
   Entry& e = b.entry;
   const bool used = e.habits.copy_written;

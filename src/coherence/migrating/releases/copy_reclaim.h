@@ -1,4 +1,4 @@
-// Public copies that nobody needs any more give their memory back (copy_reclaim.cpp).
+// Public copies that no rank needs any more give their memory back (copy_reclaim.cpp).
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class CopyReclaim {
       : ground_(ground), versions_(versions), twins_(twins) {}
 
   bool is_look_due() const;
-  // Looks at some of the copies, and gives back those that nobody needs.
+  // Looks at some of the copies, and gives back those that no rank needs.
   Task<> give_back();
 
  private:

@@ -1,12 +1,13 @@
-// The bytes of others stay at the home: the copy here goes on to be of the version that it was, with the
-// changes of this rank, until a notice or its time ends it. Only if no other rank had changed that version it
-// is the new one.
+// The bytes of other writers stay at the home: the copy here goes on to be of the version that it was, with
+// the changes of this rank, until a notice or its time ends it. Only if no other rank had changed that
+// version it is the new one.
 #include "coherence/migrating/releases/home_merges.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
+#include "base/check.h"
 #include "coherence/regions.h"
 #include "coherence/rules/leases.h"
 #include "coherence/rules/states.h"
@@ -42,21 +43,21 @@ Task<bool> HomeMerges::release(HeldBlock& b) {
     take_result(b, home, result, sent);
   }
   ground_.count(Counter::comparisons);
-  if (!alone) co_return true;  // what differed is as it was
+  if (!alone) co_return true;  // the bytes that differed are as they were
   e.habits.releases_alone = *alone;
   ground_.count(Counter::home_merges);
   co_return true;
 }
 
 // Bytes that come must be shown at once: they go into open pages. A rank that took live bytes of this one
-// decides what the twin is.
+// writes the twin.
 bool HomeMerges::may_send(const HeldBlock& b) const {
   const Entry& e = b.entry;
   return rules::leaves_home_there(e) && !ground_.keeps_order() && !e.copy.held_back && !e.copy.bytes_lost &&
          !ground_.is_home(b) && !e.published.given_up && !ground_.store.has_private_parts(b);
 }
 
-// What does not fit is cut between two words, which are never seen in parts.
+// A run that does not fit is cut between two words, which are never seen in parts.
 HomeMerges::Message HomeMerges::write_message(const HeldBlock& b, Changes& changes, Twin twin,
                                               std::byte* message) const {
   constexpr std::size_t word = sizeof(std::uint64_t);
@@ -90,6 +91,7 @@ bool HomeMerges::wants_home(const HeldBlock& b, Changes& changes, const Message&
 
 Task<fabric::Verdict> HomeMerges::send(const HeldBlock& b, Rank* home, std::span<const std::byte> message,
                                        ChangesResult* result) {
+  MUSUBI_CHECK(message.size() > sizeof(ChangesRequest) && message.size() <= fabric::call_argument_bytes_max);
   unsigned links = 0;
   for (unsigned look = 0; look < rules::visit_looks_max && links <= rules::visit_links_max; ++look) {
     if (*home == ground_.self()) break;
@@ -114,10 +116,14 @@ Task<fabric::Verdict> HomeMerges::send(const HeldBlock& b, Rank* home, std::span
   co_return changes_at_home::refused;
 }
 
-// The twin gets what was sent, and no more: threads of this rank may have written since. Others are told
-// to ask the home, even if the whole version is here: only the home knows which lines it has changed.
+// The twin gets the bytes that were sent, and no more: threads of this rank may have written since. The
+// notice sends readers to the home, even if the whole version is here: only the home knows which lines it has
+// changed.
 void HomeMerges::take_result(HeldBlock& b, Rank home, const ChangesResult& result,
                              std::span<const std::byte> message) {
+  MUSUBI_CHECK(home != ground_.self() && message.size() > sizeof(ChangesRequest));
+  MUSUBI_CHECK(result.version.read_ts >= result.version.write_ts &&
+               result.version.write_ts > result.found.write_ts);
   Entry& e = b.entry;
   twins_.note_copy(b);
   if (ground_.injected(InjectedBug::sent_with_later_writes)) (void)ground_.store.copy_changes(b);

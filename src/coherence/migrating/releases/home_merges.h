@@ -1,5 +1,5 @@
-// Many writers of one block: a rank whose home is elsewhere sends what it has changed, and the home, which
-// stays where it is, merges it (docs/decisions/many_writers.md).
+// Many writers of one block: a writer whose block has its home elsewhere sends its changes, and the home,
+// which stays where it is, merges them (docs/decisions/many_writers.md).
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,9 @@ class HomeMerges {
   HomeMerges(Ground& ground, Versions& versions, Twins& twins, Leases& leases)
       : ground_(ground), versions_(versions), twins_(twins), leases_(leases) {}
 
-  // A release of a block whose home is elsewhere, under its gate: one trip for each message of changes,
-  // mostly one. Result: whether that is done; otherwise this rank must become the home, and the twin tells
-  // what is left to release.
+  // A release of a block whose home is elsewhere: one trip for each message of changes, mostly one. Result:
+  // whether that is done; otherwise this rank must become the home, and the twin tells which changes are left
+  // to release.
   Task<bool> release(HeldBlock& b);
 
  private:

@@ -11,25 +11,25 @@
 
 namespace musubi::coherence::migrating {
 Task<> Publications::publish(HeldBlock& b, Modification* modification) {
-  // Where a notice has told of a newer version its bytes are needed in any case.
+  // If a notice has named a newer version its bytes are needed in any case.
   const bool needs_data = !rules::may_be_newest(b.entry) && !b.entry.known.live;
   std::optional<BufferPool::Buffer> place;
   if (needs_data && ground_.own_word(b).tag() == remote_lock::Ownership::link)
     place.emplace(ground_.store.scratch());
   Lock taken = co_await takeovers_.lock(b, place ? place->data() : nullptr);
-  // Before the bytes are copied: what is written after that is for the next release.
+  // Before the bytes are copied: later writes are for the next release.
   if (!ground_.injected(InjectedBug::not_woken)) ground_.wake(b);
   const Version home = co_await takeovers_.bring_newest(b, taken);
   MUSUBI_CHECK(home.read_ts >= home.write_ts && !b.entry.copy.bytes_lost,
                "block %lu: the newest version is not here", static_cast<unsigned long>(b.id.value));
   if (modification != nullptr && b.entry.copy.held_back) arrivals_.show_for(b, *modification);
   const bool was_here = taken.previous == ground_.self();
-  // Where the newest bytes have just been merged into the twin, the twin no longer tells what was changed.
+  // If the newest bytes have just been merged into the twin, the twin no longer tells the changes.
   const bool twin_tells = was_here || b.entry.copy.held_back;
   bool changes = modification == nullptr || (modification->takes_writes_along && !twin_tells);
   if (modification != nullptr) changes = apply(b, *modification) || changes;
   LineMask lines;
-  // What has come is the twin now, together with what was changed here, whatever its version is called.
+  // The bytes received are the twin now, together with the changes of this rank, even under an old name.
   const bool copy_is_of_home = !taken.has_brought || ground_.injected(InjectedBug::taken_bytes_noted);
   const bool notes_lines = copy_is_of_home && lines_.are_worth_noting(b, home);
   const bool differs = twins_.publish_changes(b, notes_lines ? &lines : nullptr);
@@ -49,14 +49,14 @@ Task<> Publications::publish(HeldBlock& b, Modification* modification) {
   }
   if (notes_lines) lines_.note(b, home, lines);
   if (modification != nullptr) let_rest(b, !was_here);
-  // Behind the unlocking a visitor may name the next version at once.
+  // After the unlocking a visitor may name the next version at once.
   MUSUBI_CHECK(b.entry.held.write_ts.value == b.words.write_ts && !b.entry.copy.bytes_lost);
   versions_.end_critical_section(b);
   co_await ground_.locks.unlock(b.id.value);
 }
 
 // Result: whether the bytes are different now. Threads that look for a change by atomic operations make no
-// versions: others would have to fetch these.
+// versions: other ranks would have to fetch these.
 bool Publications::apply(const HeldBlock& b, Modification& modification) {
   ground_.learn_atomic_words(b.words, rules::atomic_words_of(modification.offset, modification.bytes));
   std::array<std::byte, 64> before;
@@ -67,8 +67,8 @@ bool Publications::apply(const HeldBlock& b, Modification& modification) {
   return !is_small || std::memcmp(before.data(), b.own + modification.offset, modification.bytes) != 0;
 }
 
-// While order is kept, other ranks operate here only on what no thread of this rank can see: on a block that
-// is closed. Under its lock, with all of its bytes published.
+// While order is kept, other ranks operate here only on bytes that no thread of this rank can see: on a block
+// that is closed. Under its lock, with all of its bytes published.
 void Publications::let_rest(HeldBlock& b, bool has_come) {
   Entry& e = b.entry;
   if (!ground_.keeps_order() || e.copy.pinned || ground_.store.has_private_parts(b)) return;

@@ -28,8 +28,9 @@ Task<> Releases::begin() {
   if (!is_all) co_await unpublished_.wake_visited();
 }
 
-// Not whole blocks: a thread that waits by flushing again and again changes only what lies below. Under the
-// gate: bytes that another thread of this rank publishes are released only when their version has its name.
+// Not whole blocks: a thread that waits by flushing again and again changes only bytes below the part in use.
+// Under the gate: bytes that another thread of this rank publishes are released only when their version has
+// its name.
 Task<> Releases::release_stacks(bool quiescent, TaskGroup& elsewhere) {
   const std::size_t end = stacks_.end();
   for (std::size_t i = 0; i < end; ++i) {
@@ -49,8 +50,8 @@ Task<> Releases::release_stacks(bool quiescent, TaskGroup& elsewhere) {
   }
 }
 
-// Blocks whose home is here, and unchanged ones, are done on the spot; the others become tasks of their own,
-// so that their latencies overlap.
+// Blocks whose home is here, and unchanged ones, are done on the spot; all other blocks become tasks of their
+// own, so that their latencies overlap.
 Task<> Releases::release_one(BlockId id, bool quiescent, TaskGroup& elsewhere) {
   ground_.count(Counter::release_looks);
   AtHome result = AtHome::done;
@@ -67,6 +68,7 @@ Task<> Releases::release_one(BlockId id, bool quiescent, TaskGroup& elsewhere) {
 }
 
 Releases::AtHome Releases::look_from_elsewhere(HeldBlock& b, bool quiescent) {
+  MUSUBI_CHECK(!b.entry.copy.bytes_lost);
   // Without a public copy there is no twin yet: the holder of the lock is about to make it.
   if (versions_.must_name_anew(b.entry)) return AtHome::not_done;
   ground_.count(Counter::comparisons);
@@ -75,7 +77,7 @@ Releases::AtHome Releases::look_from_elsewhere(HeldBlock& b, bool quiescent) {
   return AtHome::done;
 }
 
-// Under the lock; unlocks unless somebody waits.
+// Under the lock; unlocks unless another rank waits.
 Releases::AtHome Releases::release_at_home(HeldBlock& b, bool quiescent) {
   Entry& e = b.entry;
   const Version version = ground_.version_at_home(b);
@@ -89,8 +91,8 @@ Releases::AtHome Releases::release_at_home(HeldBlock& b, bool quiescent) {
     return ground_.locks.unlock_unwatched(b.id.value) ? AtHome::done : AtHome::done_but_watched;
   }
   ground_.count(Counter::comparisons);
-  // One pass over memory: compare and copy. Readers of the public copy meanwhile see the lock or the old
-  // timestamp.
+  // One pass over memory: compare and copy. Readers of the public copy see the lock or the old timestamp
+  // until then.
   LineMask lines;
   const bool notes_lines = lines_.are_worth_noting(b, version);
   const bool differs = twins_.publish_changes(b, notes_lines ? &lines : nullptr);
@@ -122,8 +124,8 @@ Task<> Releases::release_elsewhere(BlockId id, bool quiescent) {
   downgrades_.after_comparison(b, true, quiescent);
 }
 
-// For barriers of programs that share little, at which nothing happens: no task is needed. Nobody else of
-// this rank is at work then but a thread that makes room, which holds the gate of releases.
+// For barriers of programs that share little, at which nothing happens: no task is needed. The only other
+// thread of this rank that may be at work then makes room, and holds the gate of releases.
 bool Releases::release_at_once(bool quiescent) {
   if (!quiescent) return false;
   const auto pass = ground_.release_gate.try_enter();

@@ -1,12 +1,12 @@
-// Copies of blocks whose home is elsewhere go when memory gets short. What a thread reads is not told, as
-// long as its pages are open. So a copy goes in two steps: it is closed, and stays on trial with its bytes;
-// if it is touched until its turn comes again, it opens without a fetch, and stays. Otherwise its bytes go.
+// Evicts copies of blocks whose home is elsewhere when memory gets short. Reads leave no trace while pages
+// are open. So a copy goes in two steps: it is closed, and stays on trial with its bytes; if it is touched
+// until its turn comes again, it opens without a fetch, and stays. Otherwise its bytes go.
 //
-// Other ranks may be at work on what goes:
+// Other ranks may be at work on an evicted copy:
 // - A reader that comes by a notice reads the public copy: as where copies are given back (copy_reclaim.cpp).
 // - The rank that came next in the lock's queue, when the home was here, takes the version from here. It has
-//   done so when a later version is known, or when it, or a rank behind it, is home and free.
-// - A reader of live bytes that was on its way when the home moved looks at the owner word behind them.
+//   done so when a later version is known, or when it, or a rank after it, is home and free.
+// - A reader of live bytes that was on its way when the home moved looks at the owner word after them.
 #include "coherence/migrating/room/evictions.h"
 
 #include <array>
@@ -23,7 +23,7 @@ using fabric::Step;
 using remote_lock::Ownership;
 using remote_lock::OwnerWord;
 
-// Releases leave blocks protected in their books before they are so: none is under way meanwhile.
+// Releases leave blocks protected in their books before they are so: none is under way during this task.
 Task<std::size_t> Evictions::throw_out(std::size_t bytes) {
   if (ground_.store.memory().pages == nullptr) co_return 0;
   auto pass = co_await ground_.release_gate.enter();
@@ -46,6 +46,7 @@ Task<std::size_t> Evictions::look_at(BlockId id, bool was_on_trial) {
   HeldBlock b = co_await ground_.enter(id);
   Entry& e = b.entry;
   Residents& residents = ground_.residents;
+  MUSUBI_CHECK(e.queues.residence != Residence::none);
   residents.leave(e, b.extent.bytes);
   if (ground_.is_home(b)) {
     residents.add(id, e, b.extent.bytes, Residence::home);
@@ -85,6 +86,7 @@ Task<bool> Evictions::evict_if_unused(HeldBlock& b) {
 
 // Result: whether its bytes are gone.
 Task<bool> Evictions::evict(HeldBlock& b) {
+  MUSUBI_CHECK(!b.entry.copy.pinned && !rules::is_valid(b.entry) && !ground_.is_home(b));
   const bool is_needed = co_await may_be_taken_here(b);
   if (is_needed && !ground_.injected(InjectedBug::evicted_before_taken)) co_return false;
   Entry& e = b.entry;
@@ -92,9 +94,9 @@ Task<bool> Evictions::evict(HeldBlock& b) {
   e.came_in = 0;
   e.habits.was_invalidated = false;  // a thread that comes back to it does not wait for a change
   e.published.equals = false;
-  e.published.given_up = false;  // what this rank wrote is released
+  e.published.given_up = false;  // the writes of this rank are released
   forget_public_copy(b);
-  // Of version 0 all bytes are zeros, here and at its home.
+  // All bytes of version 0 are zeros, here and at its home.
   if (e.held.write_ts != LogicalTime{} && !ground_.injected(InjectedBug::evicted_bytes_not_missed))
     e.copy.bytes_lost = true;
   (void)ground_.store.memory().pages->throw_out(b.extent.offset, b.extent.bytes);
@@ -104,8 +106,8 @@ Task<bool> Evictions::evict(HeldBlock& b) {
   co_return true;
 }
 
-// Whether the rank that came next in the queue may still be reading here. It has done so when a rank behind
-// it is home and free. A rank whose word is a link may still wait for the block, or have it.
+// Whether the rank that came next in the queue may still be reading here. It has done so when a later rank is
+// home and free. A rank whose word is a link may still wait for the block, or have it.
 Task<bool> Evictions::may_be_taken_here(const HeldBlock& b) {
   const LogicalTime named_here{ground_.shared(b.words.write_ts).load()};
   if (rules::is_taken_for_sure(b.entry, named_here)) co_return false;

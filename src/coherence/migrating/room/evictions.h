@@ -15,8 +15,8 @@ class Evictions {
 
   // As Room.
   Task<std::size_t> throw_out(std::size_t bytes);
-  // Throws the copy out if it is closed and has no changes. Under its gate and the release gate. Result:
-  // whether its bytes are gone.
+  // Throws the copy out if it is closed and has no changes. Under the release gate. Result: whether its bytes
+  // are gone.
   Task<bool> evict_if_unused(HeldBlock& b);
 
  private:

@@ -1,11 +1,11 @@
-// A rank that is short of memory and has nothing left but homes offers some of them to a rank with room. That
-// rank takes the lock of each, and is the home from then on; then the copy here is one that can go.
+// A rank that is short of memory and has nothing left but homes offers some of them to a rank with room. The
+// other rank takes the lock of each, and is the home from then on; then the copy here is one that can go.
 //
-// The block is brought to rest before: closed to the threads of its rank, what they wrote released, and its
-// public copy given up. So there is one set of bytes, it holds still, and nobody at the old home holds the
-// version. One that nobody has leased stays one that nobody holds, by a new name (rules/evictions.h).
-// A thread that touches the block meanwhile opens it at its home, and ends the rest under the block's lock;
-// a taker that comes after that finds an ordinary home.
+// The block is brought to rest before: closed to the threads of its rank, their writes released, and its
+// public copy given up. So there is one set of bytes, which does not change, and no thread at the old home
+// can read it. A version without a lease gets a new name, and still no rank holds it (rules/evictions.h). A
+// thread that touches the block in the meantime opens it at its home, and ends the rest under the block's
+// lock; a taker that comes after that finds an ordinary home.
 #include "coherence/migrating/room/home_migration.h"
 
 #include <optional>
@@ -53,6 +53,7 @@ Task<bool> HomeMigration::bring_to_rest(BlockId id) {
 
 // Under the lock.
 void HomeMigration::let_rest(HeldBlock& b, Bytes bytes) {
+  MUSUBI_CHECK(ground_.own_word(b).tag() != remote_lock::Ownership::unlocked && !b.entry.copy.pinned);
   Entry& e = b.entry;
   ground_.wake(b);
   if (rules::is_valid(e)) ground_.vm.close({b.id, 1});
@@ -89,7 +90,7 @@ bool HomeMigration::may_rest(HeldBlock& b) {
 }
 
 // While order is kept, nothing may go out that is not released as of one moment. So threads are stopped
-// before the comparison. What they wrote since the last release stays until the next one.
+// before the comparison. Their writes since the last release stay until the next one.
 bool HomeMigration::has_nothing_unreleased(HeldBlock& b) {
   Entry& e = b.entry;
   if (b.words.unpublished() || versions_.must_name_anew(e)) return false;
@@ -103,6 +104,7 @@ bool HomeMigration::has_nothing_unreleased(HeldBlock& b) {
 
 // Under the lock; the block is closed, and its bytes hold still. A release of this block alone.
 void HomeMigration::release_closed(HeldBlock& b) {
+  MUSUBI_CHECK(!b.entry.copy.bytes_lost && !b.entry.copy.pinned);
   Entry& e = b.entry;
   const Version version = ground_.version_at_home(b);
   if (ground_.injected(InjectedBug::home_change_not_told)) return;
@@ -120,6 +122,7 @@ void HomeMigration::release_closed(HeldBlock& b) {
 
 // From now on readers take the live bytes. Result: the bytes that are free now.
 std::size_t HomeMigration::give_up_copy(HeldBlock& b) {
+  MUSUBI_CHECK(b.entry.copy.state == State::invalid_clean);
   Entry& e = b.entry;
   if (!b.words.unpublished()) {
     if (!rules::may_rest_unpublished(e, ground_.parameters)) return 0;
@@ -239,7 +242,7 @@ Task<bool> HomeMigration::discard_one(BlockId id) {
   co_return rests;
 }
 
-// It stays in the queue where it stands: what takes it out finds nothing to throw out.
+// It stays in the queue where it stands: the task that takes it out finds nothing to throw out.
 Task<> HomeMigration::discard_copy(HeldBlock& b) {
   Entry& e = b.entry;
   if (rules::fate_of(e, false) == rules::Fate::stays || ground_.store.has_private_parts(b)) co_return;
