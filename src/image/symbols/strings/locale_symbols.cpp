@@ -1,4 +1,5 @@
-// Conversions between character sets (iconv). The C library keeps a conversion in private memory. The
+// Locales as objects of the program (image/objects/locales.h), which libstdc++ makes by the same functions,
+// and conversions between character sets (iconv). The C library keeps a conversion in private memory. The
 // program's handle is an object in shared memory that names the sets, and each rank that uses it opens a
 // conversion of its own. With a stateful set, the rank that began a text must continue it.
 #include <iconv.h>
