@@ -1,7 +1,9 @@
-// Calls by which the program installs handlers (vm/signal/user_signals.h) and blocks signals: it never takes
-// over or blocks the signals that the runtime needs, and does not notice them.
+// Calls by which the program installs handlers (vm/signal/user_signals.h), blocks signals and sends them to
+// itself: it never takes over or blocks the signals that the runtime needs, and does not notice them; it sees
+// one process, with the threads of all ranks.
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -231,4 +233,38 @@ extern "C" int pause_for_either(int signal_or_bits, int is_signal) {
 MUSUBI_EXPORT int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* mask) {
   const auto set = musubi::image::next_setsigmask.get();
   return set == nullptr ? ENOSYS : set(attributes, musubi::image::WaitingMask(mask).get());
+}
+
+namespace musubi::image {
+namespace {
+
+constinit Next<int (*)(pid_t, int)> next_kill("kill");
+constinit Next<int (*)(pid_t, int, sigval)> next_queue("sigqueue");
+constinit Next<int (*)(pid_t, pid_t, int)> next_thread_kill("tgkill");
+
+}  // namespace
+
+Job* job_addressed_by(pid_t process) noexcept {
+  Job* const job = job_of_ranks();
+  return job != nullptr && process == job->attributes.process_ids().process ? job : nullptr;
+}
+
+}  // namespace musubi::image
+
+using namespace musubi::image;
+
+MUSUBI_EXPORT int kill(pid_t process, int signal) noexcept {
+  Job* const job = job_addressed_by(process);
+  return job == nullptr ? next_kill.get()(process, signal)
+                        : musubi::image::fail(job->signals.send_to_process(signal, nullptr));
+}
+MUSUBI_EXPORT int sigqueue(pid_t process, int signal, const sigval value) noexcept {
+  Job* const job = job_addressed_by(process);
+  return job == nullptr ? next_queue.get()(process, signal, value)
+                        : musubi::image::fail(job->signals.send_to_process(signal, &value));
+}
+MUSUBI_EXPORT int tgkill(pid_t process, pid_t thread, int signal) {
+  Job* const job = job_addressed_by(process);
+  return job == nullptr ? next_thread_kill.get()(process, thread, signal)
+                        : musubi::image::fail(job->signals.send_to_thread(thread, signal));
 }

@@ -1,3 +1,4 @@
+#include "image/symbols/exported.h"
 #include "image/symbols/numbered_calls.h"
 
 #include <linux/futex.h>
