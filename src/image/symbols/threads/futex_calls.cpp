@@ -1,4 +1,3 @@
-#include "image/symbols/exported.h"
 #include "image/symbols/numbered_calls.h"
 
 #include <linux/futex.h>
@@ -9,6 +8,7 @@
 #include <cstdint>
 
 #include "image/process/refusal.h"
+#include "image/symbols/exported.h"
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/moments.h"
 #include "image/symbols/threads/shared_word.h"
