@@ -16,7 +16,7 @@
 #include <thread>
 
 #include "base/check.h"
-#include "fabric/loopback/loopback.h"
+#include "tests/conformance/fabric/loopback.h"
 #include "fabric/ofi/ofi.h"
 #include "fabric/tcp/tcp.h"
 #include "moves.h"

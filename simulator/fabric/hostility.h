@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "fabric/distance.h"
+#include "fabric/fabric.h"
 
 namespace musubi::fabric::sim {
 

@@ -28,9 +28,11 @@
 // passes tests/conformance/fabric.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "base/check.h"
@@ -101,6 +103,23 @@ enum class Outcome : std::uint8_t {
   pending,  // the completion will be set
   busy,     // the batch was not taken: make progress and retry
 };
+
+// How far away peers are.
+struct Distance {
+  std::uint64_t round_trip_ns = 0;
+  std::uint64_t bits_per_second = 0;  // of each rank, in each direction; 0: unlimited
+};
+
+// The bandwidth-delay product of the link, in bytes. 0: no round trip.
+constexpr std::uint32_t line_bytes(Distance distance) noexcept {
+  constexpr double bits_and_ns = 8e9;
+  constexpr auto most = std::numeric_limits<std::uint32_t>::max();
+  if (distance.round_trip_ns == 0) return 0;
+  if (distance.bits_per_second == 0) return most;
+  const double bytes = static_cast<double>(distance.round_trip_ns) *
+                       static_cast<double>(distance.bits_per_second) / bits_and_ns;
+  return static_cast<std::uint32_t>(std::min(bytes, double{most}));
+}
 
 // The capabilities between this rank and one peer; constant, except measured ones. `local_pointer` divides
 // the ranks into groups, as hosts do: it is symmetric and transitive.

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "fabric/nearness.h"
+#include "fabric/fabric.h"
 #include "sync/barrier_parts.h"
 
 namespace musubi::sync {
@@ -27,6 +27,15 @@ unsigned rounds_for(std::uint32_t ranks) {
   return static_cast<unsigned>(std::bit_width(ranks - 1));
 }
 
+// Whether this rank maps the memory of all other ranks. The same result at all ranks of a job, since nearness
+// divides them into groups. REQUIRES: the fabric is open.
+bool all_are_near(const fabric::Fabric& fabric) {
+  for (std::uint32_t rank = 0; rank < fabric.ranks(); ++rank) {
+    if (Rank{rank} != fabric.self() && !fabric.capabilities(Rank{rank}).local_pointer) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::size_t Barrier::board_bytes(std::uint32_t ranks, std::size_t notices_max) {
@@ -40,7 +49,7 @@ Barrier::Barrier(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::C
   std::vector<std::byte> memory(coherence::signature_bytes(notices_max));
   std::byte* gathered_board = memory.data();
   parts_.reset(new Parts{fabric, protocol, counters, board, board_offset, notices_max, blocks_max, rounds,
-                         fabric::all_are_near(fabric), std::move(memory),
+                         all_are_near(fabric), std::move(memory),
                          Signature(gathered_board, notices_max), std::vector<BarrierInbox>(2 * rounds),
                          std::vector<Notice>(notices_max), 1, 0, std::vector<std::byte*>(rounds), nullptr});
   for (unsigned round = 0; round < rounds; ++round) {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "coherence/regions.h"
-#include "fabric/looks.h"
+#include "fabric/waiting.h"
 #include "sync/lock_table_parts.h"
 
 namespace musubi::sync {

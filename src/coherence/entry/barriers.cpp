@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/task_group.h"
-#include "fabric/looks.h"
 #include "fabric/transfer.h"
+#include "fabric/waiting.h"
 
 namespace musubi::coherence::entry {
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "fabric/distance.h"
+#include "fabric/fabric.h"
 
 namespace musubi::fabric {
 

@@ -1,14 +1,62 @@
-#include "fabric/mpi/mpi_net.h"
-
 #include <unistd.h>
 
+#include <atomic>
 #include <bit>
+#include <cstdint>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "base/result.h"
+#include "fabric/handshake/handshake.h"
+#include "fabric/messages/net.h"
+#include "fabric/mpi/depot.h"
+#include "fabric/mpi/mpi.h"
 #include "os/clock.h"
 #include "os/futex.h"
+#include "os/memory.h"
+#include "os/sockets.h"
 
 namespace musubi::fabric::mpi {
+
+// A message network over MPI: the rank's side, which hands parcels to the carrier and receives them from it.
+class MpiNet final : public MessageNet {
+ public:
+  // Blocks until the carrier serves this rank. Errors: it does not; no memory or files.
+  static Result<std::unique_ptr<MpiNet>> open(Depot depot, Rank self, std::uint32_t ranks);
+  ~MpiNet() override;
+
+  Rank self() const noexcept override { return self_; }
+  std::uint32_t ranks() const noexcept override { return ranks_; }
+  std::size_t parcel_bytes() const noexcept override { return mpi::parcel_bytes; }
+  std::string_view name() const noexcept override { return "MPI"; }
+  Parcel* open_group(std::uint32_t group) noexcept override;
+  Sent send(Rank peer, Parcel& parcel, std::size_t bytes, Purpose purpose) noexcept override;
+  void give_back(Parcel& parcel) noexcept override;
+  Polled poll(ParcelReceiver& receiver) noexcept override;
+  void sleep(Sleeper sleeper, int timeout_ms) noexcept override;
+  void wake(Sleeper sleeper) noexcept override { bells_[index(sleeper)].ring(); }
+  int rope(Sleeper sleeper) const noexcept override { return bells_[index(sleeper)].rope(); }
+
+ private:
+  MpiNet(Depot depot, Rank self, std::uint32_t ranks) noexcept;
+  static std::size_t index(Sleeper sleeper) noexcept { return static_cast<std::size_t>(sleeper); }
+  Parcel* parcels_of(std::uint32_t group) const noexcept;
+  Result<void> meet_carrier();
+  Polled take_marks(ParcelReceiver& receiver) noexcept;
+  void report_failure(ParcelReceiver& receiver) noexcept;
+
+  Depot depot_;
+  const Rank self_;
+  const std::uint32_t ranks_;
+  os::Mapping parcel_memory_;
+  os::Bell bells_[2];                               // by Sleeper
+  std::vector<std::atomic<std::uint8_t>> leaving_;  // by group: parcels held by the carrier
+  std::atomic<bool> polling_{false};
+  bool has_failed_ = false;
+};
+
 namespace {
 
 constexpr std::uint64_t patience_ns = 20'000'000'000;
@@ -138,3 +186,48 @@ void MpiNet::sleep(Sleeper sleeper, int timeout_ms) noexcept {
 }
 
 }  // namespace musubi::fabric::mpi
+
+namespace musubi::fabric {
+namespace {
+
+Result<std::unique_ptr<mpi::MpiNet>> open_net(Rank self, std::uint32_t ranks, const MpiOptions& options) {
+  if (options.carrier == 0) {
+    return Error{
+        "far_fabric=mpi and near_fabric=mpi are for jobs that an MPI starts; write `mpirun -n 4 musubi exec "
+        "--set far_fabric=mpi program`, or leave them out"};
+  }
+  auto depot = mpi::Depot::open(options.carrier, options.file, ranks);
+  if (!depot) return depot.error();
+  return mpi::MpiNet::open(std::move(depot).value(), self, ranks);
+}
+
+Result<void> compare_builds(const std::vector<std::string>& builds, std::uint32_t ranks,
+                            std::string_view own) {
+  if (auto all = expect_from_all(builds, ranks, "builds", "mpirun"); !all) return all;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    // A rank that failed reports it itself.
+    if (!builds[rank].empty() && builds[rank] != own) return other_build(rank);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MessageTransport>> open_mpi(Rank self, std::uint32_t ranks, const MpiOptions& options,
+                                                   const Exchange& exchange) {
+  auto net = open_net(self, ranks, options);
+  // After a failure this rank still takes part in the exchanges, with an empty blob: the peers must not hang.
+  const std::string build(options.messages.build);
+  auto builds = exchange(net ? build : std::string{});
+  if (!builds) return builds.error();
+  const Result<void> alike = compare_builds(builds.value(), ranks, build);
+  Result<std::unique_ptr<MessageTransport>> transport =
+      !net     ? Result<std::unique_ptr<MessageTransport>>(net.error())
+      : !alike ? Result<std::unique_ptr<MessageTransport>>(alike.error())
+               : MessageTransport::create(std::move(net).value(), options.messages);
+  auto agreed = agree(transport ? Result<void>() : Result<void>(transport.error()), exchange);
+  if (!agreed) return agreed.error();
+  return transport;
+}
+
+}  // namespace musubi::fabric

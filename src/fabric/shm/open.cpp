@@ -1,13 +1,41 @@
 // Opens the driver: every rank maps the files of its peers. Runs once, before threads exist.
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
+#include "base/result.h"
+#include "fabric/fabric.h"
 #include "fabric/shm/shm_fabric.h"
 #include "os/sockets.h"
 
 namespace musubi::fabric {
+
+// The files of a rank, sent to its peers at start so that they can map its memory.
+struct ShmAddress {
+  struct Region {
+    std::uint64_t bytes = 0;  // 0: no such region
+    std::uint64_t file_offset = 0;
+    std::int32_t file = -1;
+  };
+
+  pid_t process = 0;
+  std::int32_t mailbox_file = -1;
+  std::int32_t waiters_rope = -1, service_rope = -1;  // -1: its threads sleep on futexes
+  std::array<Region, region_count_max> regions{};
+};
+
+std::string encode(const ShmAddress& address);
+// Error: the blob has the wrong size.
+Result<ShmAddress> decode_shm_address(std::string_view blob);
+
 namespace {
 
 ShmAddress own_address(std::span<const RegionMemory> regions, int mailbox_file, const JointSleep* sleep) {
@@ -39,6 +67,24 @@ Result<os::Mapping> map_file_of(pid_t process, int file, std::uint64_t offset, s
 }
 
 }  // namespace
+
+// Peers are processes of one host, started from one installation, so the memory image is the format.
+static_assert(std::is_trivially_copyable_v<ShmAddress>);
+
+std::string encode(const ShmAddress& address) {
+  return std::string(reinterpret_cast<const char*>(&address), sizeof address);
+}
+
+Result<ShmAddress> decode_shm_address(std::string_view blob) {
+  if (blob.size() != sizeof(ShmAddress)) {
+    return Error{"a rank sent an address of " + std::to_string(blob.size()) + " bytes instead of " +
+                 std::to_string(sizeof(ShmAddress)) +
+                 "; start all ranks from the same installation of musubi"};
+  }
+  ShmAddress address;
+  std::memcpy(&address, blob.data(), sizeof address);
+  return address;
+}
 
 Result<std::unique_ptr<ShmFabric>> ShmFabric::open(Rank self, std::uint32_t ranks,
                                                    std::span<const RegionMemory> regions,

@@ -16,17 +16,16 @@
 #include "base/result.h"
 #include "fabric/exchange.h"
 #include "fabric/fabric.h"
-#include "fabric/joint_sleep.h"
 #include "fabric/memory/steps.h"
-#include "fabric/shm/address.h"
-#include "fabric/shm/doorbell.h"
 #include "fabric/shm/mailbox.h"
-#include "fabric/waiting_policy.h"
+#include "fabric/waiting.h"
 #include "os/memory.h"
 #include "os/yield_meter.h"
 #include "trace/counters.h"
 
 namespace musubi::fabric {
+
+struct ShmAddress;  // open.cpp
 
 // The part of a job that this driver connects. All ranks open it, in groups; ranks of a group pass the same
 // values.

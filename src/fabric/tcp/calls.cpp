@@ -1,4 +1,4 @@
-#include "fabric/tcp/calls.h"
+#include "fabric/tcp/connections.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "fabric/tcp/guests.h"
+#include "fabric/tcp/connections.h"
 
 #include <algorithm>
 #include <array>

@@ -5,8 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "fabric/tcp/calls.h"
-#include "fabric/tcp/guests.h"
+#include "fabric/tcp/connections.h"
 #include "fabric/tcp/tcp.h"
 #include "os/clock.h"
 #include "os/sockets.h"

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/check.h"
-#include "fabric/loopback/loopback.h"
+#include "loopback.h"
 #include "os/clock.h"
 
 namespace musubi::fabric::conformance {

@@ -1,9 +1,9 @@
 // The port's suite on a job of two hosts, as it were: ranks of one group are joined by shm, those of
 // different groups by tcp, or by ofi. Once with all ranks of the smaller tests on one side, once on different
 // ones.
-#include "fabric/looks.h"
 #include "fabric/mixed/mixed_fabric.h"
 #include "fabric/shm/shm_fabric.h"
+#include "fabric/waiting.h"
 #include "fabric_suite.h"
 #include "far_fabric.h"
 #include "ofi_ranks.h"

@@ -1,7 +1,7 @@
 // What wakes which thread: the mailbox and its bells.
 #include <gtest/gtest.h>
 
-#include "fabric/shm/doorbell.h"
+#include "fabric/shm/mailbox.h"
 #include "os/memory.h"
 
 namespace musubi::fabric::conformance {

@@ -1,5 +1,5 @@
 // Connections of which not both ends have proved yet who they are.
-#include "fabric/tcp/guests.h"
+#include "fabric/tcp/connections.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "fabric/handshake/handshake.h"
-#include "fabric/tcp/calls.h"
 #include "tcp_ranks.h"
 
 namespace musubi::fabric::conformance {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "fabric/tcp/calls.h"
+#include "fabric/tcp/connections.h"
 
 namespace musubi::fabric::tcp {
 namespace {

@@ -1,4 +1,4 @@
-#include "fabric/loopback/loopback.h"
+#include "loopback.h"
 
 #include <utility>
 
