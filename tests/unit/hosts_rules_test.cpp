@@ -7,14 +7,12 @@
 
 #include "base/random.h"
 #include "launch/hosts/channel.h"
-#include "launch/hosts/compare_facts.h"
-#include "launch/hosts/host_list.h"
+#include "launch/hosts/host_link.h"
+#include "launch/hosts/hosts_plan.h"
 #include "launch/hosts/orders.h"
 #include "launch/hosts/refusals.h"
-#include "launch/hosts/rsh.h"
-#include "launch/hosts/silence.h"
-#include "launch/printable.h"
-#include "launch/verdict.h"
+#include "launch/job_control.h"
+#include "launch/output_sink.h"
 
 namespace musubi::launch {
 namespace {

@@ -10,13 +10,11 @@
 
 #include "base/random.h"
 #include "bootstrap/local/frame.h"
-#include "bootstrap/local/gathered.h"
 #include "bootstrap/local/invitation.h"
-#include "launch/gather_round.h"
 #include "launch/job_control.h"
-#include "launch/line_buffer.h"
+#include "launch/local/rank_link.h"
+#include "launch/output_relay.h"
 #include "launch/user_signals.h"
-#include "launch/verdict.h"
 
 namespace musubi::launch {
 namespace {

@@ -12,10 +12,8 @@
 
 #include "bootstrap/local/address_layout.h"
 #include "bootstrap/local/frame.h"
-#include "bootstrap/local/gathered.h"
 #include "bootstrap/local/inherited_memory.h"
 #include "bootstrap/local/invitation.h"
-#include "bootstrap/local/welcome.h"
 #include "config/environment.h"
 #include "os/binding.h"
 #include "os/clock.h"

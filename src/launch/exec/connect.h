@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "launch/exec/meeting.h"
+#include "launch/exec/rendezvous.h"
 #include "os/memory.h"
 
 namespace musubi::launch {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "launch/hosts/message_bounds.h"
+#include "launch/hosts/message.h"
 #include "os/clock.h"
 
 namespace musubi::launch {

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "launch/launch_plan.h"
-#include "launch/local/event_memory.h"
+#include "launch/local/rank_boards.h"
 
 namespace musubi::launch {
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "launch/hosts/hosts_supervisor.h"
-#include "launch/job_secret.h"
-#include "launch/local/start_ranks.h"
+#include "launch/launch_plan.h"
+#include "launch/local/rank_process.h"
 #include "os/clock.h"
 #include "os/host_name.h"
 
@@ -95,19 +95,15 @@ void end_calls(std::vector<HostLink>& hosts) {
 
 // Runs the job to its end and writes its trace.
 Result<int> lead(const HostsPlan& plan, UserSignals& signals, std::vector<HostLink>& hosts) {
-  EventCollector events;
   const bool is_traced = plan.order.events_per_thread != 0;
-  if (is_traced) {
-    auto made = EventCollector::make(plan.order.ranks, plan.order.events_per_thread);
-    if (!made) {
-      for (HostLink& host : hosts) hang_up(host);
-      return made.error();
-    }
-    events = std::move(made).value();
+  auto events = EventCollector::make(plan.order.ranks, plan.order.events_per_thread);
+  if (!events) {
+    for (HostLink& host : hosts) hang_up(host);
+    return events.error();
   }
-  const int status = HostsSupervisor(plan, signals, hosts, is_traced ? &events : nullptr).run();
+  const int status = HostsSupervisor(plan, signals, hosts, is_traced ? &events.value() : nullptr).run();
   end_calls(hosts);
-  if (is_traced) plan.write_trace(events.logs(), events.zero_ns());
+  if (is_traced) plan.write_trace(events.value().logs(), events.value().zero_ns());
   return status;
 }
 

@@ -1,5 +1,5 @@
 // Starts the ranks of a job on several hosts, by a proxy on each, and supervises them until the last one has
-// ended. The rules are those of a job on one host (verdict.h).
+// ended. The rules are those of a job on one host (job_control.h).
 #pragma once
 
 #include <cstdint>

@@ -7,8 +7,8 @@
 #include <cstdlib>
 
 #include "base/seconds.h"
-#include "launch/hosts/compare_facts.h"
-#include "launch/printable.h"
+#include "launch/hosts/refusals.h"
+#include "launch/output_sink.h"
 #include "os/clock.h"
 #include "os/host_name.h"
 

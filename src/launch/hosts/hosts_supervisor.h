@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "launch/hosts/channel.h"
 #include "launch/hosts/host_link.h"
 #include "launch/hosts/hosts_plan.h"
 #include "launch/hosts/input_feed.h"
-#include "launch/hosts/silence.h"
 #include "launch/hosts/survey.h"
 #include "launch/job_control.h"
 #include "launch/output_sink.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "bootstrap/local/gathered.h"
+#include "bootstrap/local/frame.h"
 #include "launch/hosts/hosts_supervisor.h"
 #include "os/clock.h"
 

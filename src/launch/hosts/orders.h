@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "bootstrap/local/welcome.h"
+#include "bootstrap/local/invitation.h"
 #include "launch/job_control.h"
 #include "launch/launch_plan.h"
-#include "launch/local/wait_snapshot.h"
+#include "launch/local/thread_states.h"
 
 namespace musubi::launch {
 

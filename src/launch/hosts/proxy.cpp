@@ -13,7 +13,6 @@
 #include "bootstrap/local/address_layout.h"
 #include "launch/hosts/proxy_loop.h"
 #include "launch/local/rank_process.h"
-#include "launch/local/start_ranks.h"
 #include "os/clock.h"
 
 namespace musubi::launch {
@@ -147,19 +146,15 @@ class Proxy {
     ::close(ends[0]);
     auto boards = WaitBoards::make(job.ranks);
     if (!boards) return refuse(boards.error());
-    EventMemory events;
-    if (job.events_per_thread != 0) {
-      auto made = EventMemory::make(job.ranks, job.events_per_thread);
-      if (!made) return refuse(made.error());
-      events = std::move(made).value();
-    }
-    auto ranks = start_ranks(job, inherited_, boards.value().file(), events.file());
+    auto events = EventMemory::make(job.ranks, job.events_per_thread);
+    if (!events) return refuse(events.error());
+    auto ranks = start_ranks(job, inherited_, boards.value().file(), events.value().file());
     const os::FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     ::dup2(nothing.number(), STDIN_FILENO);
     if (!ranks) return refuse(ranks.error());
     channel_.send(MessageKind::started);
     return ProxyLoop(job, order_, channel_, watcher_, signals_, std::move(ranks).value(), boards.value(),
-                     events, std::move(input))
+                     events.value(), std::move(input))
         .run();
   }
 

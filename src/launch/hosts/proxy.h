@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "launch/hosts/orders.h"
-#include "launch/places.h"
+#include "launch/launch_plan.h"
 #include "os/memory.h"
 
 namespace musubi::launch {

@@ -1,8 +1,10 @@
 #include "launch/hosts/proxy_loop.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 
 #include "launch/hosts/event_parcels.h"
@@ -15,6 +17,31 @@ namespace {
 constexpr const char* launcher_is_gone = "the launcher is gone";
 
 }  // namespace
+
+InputPipe::InputPipe(os::FileDescriptor write_end) : pipe_(std::move(write_end)) {
+  if (open()) ::fcntl(pipe_.number(), F_SETFL, O_NONBLOCK);
+}
+
+void InputPipe::add(std::string_view bytes) {
+  if (open()) bytes_ += bytes;
+}
+
+std::size_t InputPipe::write_more() {
+  std::size_t written = 0;
+  while (open() && written < bytes_.size()) {
+    const ssize_t bytes = ::write(pipe_.number(), bytes_.data() + written, bytes_.size() - written);
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0 && errno == EAGAIN) break;
+    if (bytes < 0) {
+      pipe_.close();
+      break;
+    }
+    written += static_cast<std::size_t>(bytes);
+  }
+  bytes_.erase(0, written);
+  if (ended_ && bytes_.empty()) pipe_.close();
+  return written;
+}
 
 ProxyLoop::ProxyLoop(const LaunchPlan& plan, const JobOrder& order, Channel& channel, Watcher& watcher,
                      UserSignals& signals, std::vector<RankProcess> ranks, const WaitBoards& boards,

@@ -1,24 +1,76 @@
 // A proxy while its ranks run: reports their events to the launcher, and carries out the launcher's orders.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launch/hosts/channel.h"
-#include "launch/hosts/channel_sink.h"
-#include "launch/hosts/input_pipe.h"
 #include "launch/hosts/orders.h"
-#include "launch/hosts/silence.h"
-#include "launch/local/event_memory.h"
+#include "launch/local/rank_boards.h"
 #include "launch/local/rank_guard.h"
-#include "launch/local/wait_boards.h"
+#include "launch/output_sink.h"
 #include "launch/user_signals.h"
 #include "launch/watcher.h"
+#include "os/memory.h"
 
 namespace musubi::launch {
+
+// How much of one stream a proxy may send before the launcher acknowledges it.
+inline constexpr std::int64_t output_window_bytes = 256 * 1024;
+
+// The lines of a proxy's ranks, on their way to the launcher, limited by its window.
+class ChannelSink final : public LineSink {
+ public:
+  ChannelSink(Channel& channel, MessageKind lines, MessageKind begun)
+      : channel_(channel), lines_(lines), begun_(begun) {}
+
+  void write(std::string text) override { send(lines_, text); }
+  void write_begun(std::string text) override { send(begun_, text); }
+  bool full() const override { return room_bytes_ <= 0; }
+  bool idle() const override { return channel_.all_sent(); }
+  bool broken() const override { return closed_; }
+
+  void taken(std::int64_t bytes) { room_bytes_ += bytes; }
+  void close() { closed_ = true; }  // the launcher's output has no reader
+
+ private:
+  void send(MessageKind kind, const std::string& text) {
+    if (text.empty() || closed_) return;
+    room_bytes_ -= static_cast<std::int64_t>(text.size());
+    channel_.send(kind, 0, text);
+  }
+
+  Channel& channel_;
+  const MessageKind lines_, begun_;
+  std::int64_t room_bytes_ = output_window_bytes;
+  bool closed_ = false;
+};
+
+// Standard input of rank 0 at its proxy: writes the launcher's input into a pipe, as fast as the rank reads.
+class InputPipe {
+ public:
+  // `write_end` is made non-blocking.
+  explicit InputPipe(os::FileDescriptor write_end);
+
+  int descriptor() const { return pipe_.number(); }
+  bool open() const { return pipe_.number() >= 0; }
+  void add(std::string_view bytes);
+  void end() { ended_ = true; }  // no more input follows
+  // Writes as much as the rank takes now; closes the pipe at the end of input, and if it has no reader.
+  // Result: bytes written.
+  std::size_t write_more();
+  bool waits() const { return open() && !bytes_.empty(); }  // for the rank to read
+
+ private:
+  os::FileDescriptor pipe_;
+  std::string bytes_;
+  bool ended_ = false;
+};
 
 class ProxyLoop final : private RankGuard::Listener {
  public:

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "launch/hosts/orders.h"
+
 namespace musubi::launch {
 
 // The reason of one host.
@@ -21,8 +23,18 @@ struct RefusingHost {
 std::string text_of(const RefusingHost& refusing);
 
 // A line for each cause, with the names of all its hosts; then one for each host that differs, with its first
-// difference. `differences` are lines as in compare_facts.h, grouped by host.
+// difference. `differences` are grouped by host.
 std::vector<std::string> refusal_lines(const std::vector<RefusingHost>& refusing,
                                        const std::vector<std::string>& differences);
+
+// The facts that decide whether hosts can run one job together.
+struct HostFacts {
+  std::string host;
+  std::vector<Fact> facts;
+};
+
+// A line for each fact in which a host differs from the first one; if its first fact differs, only for that
+// one. Empty: no differences.
+std::vector<std::string> differences(const std::vector<HostFacts>& hosts);
 
 }  // namespace musubi::launch

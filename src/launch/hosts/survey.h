@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "launch/hosts/host_link.h"
-#include "launch/local/stall_watch.h"
+#include "launch/local/thread_states.h"
 
 namespace musubi::launch {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "bootstrap/local/frame.h"
-#include "launch/gather_round.h"
 #include "launch/job_control.h"
 #include "launch/launch_plan.h"
+#include "launch/local/rank_link.h"
 #include "launch/local/rank_process.h"
 #include "launch/output_relay.h"
 #include "launch/watcher.h"

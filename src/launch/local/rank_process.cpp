@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -160,6 +162,19 @@ class Child {
   std::uint64_t stack_limit_ = 0;  // the user's
 };
 
+rlimit raise_limit_of_open_files() {
+  rlimit original{};
+  ::getrlimit(RLIMIT_NOFILE, &original);
+  const rlimit raised{original.rlim_max, original.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &raised);
+  return original;
+}
+
+void kill_and_reap(const std::vector<RankProcess>& ranks) {
+  for (const RankProcess& rank : ranks) ::kill(rank.process_id, SIGKILL);
+  for (const RankProcess& rank : ranks) ::waitpid(rank.process_id, nullptr, 0);
+}
+
 }  // namespace
 
 bool joins_by_preload(const LaunchPlan& plan) {
@@ -225,6 +240,26 @@ std::optional<Ending> reap(const RankProcess& process) {
   if (::waitid(os::by_descriptor, which, &info, WEXITED | WNOHANG) != 0 || info.si_pid == 0)
     return std::nullopt;
   return Ending{info.si_code != CLD_EXITED, info.si_status};
+}
+
+InheritedState prepare_to_start(const UserSignals& signals) {
+  return {signals.original_mask(), signals.originally_ignored(), raise_limit_of_open_files()};
+}
+
+Result<std::vector<RankProcess>> start_ranks(const LaunchPlan& plan, const InheritedState& inherited,
+                                             int board, int events) {
+  // Reserves a number that no other inherited file of a rank has.
+  const os::FileDescriptor socket_slot(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  std::vector<RankProcess> ranks;
+  for (std::uint32_t index = 0; index < plan.here.count; ++index) {
+    auto started = start_rank(plan, plan.here[index], {socket_slot.number(), board, events}, inherited);
+    if (!started) {
+      kill_and_reap(ranks);
+      return started.error();
+    }
+    ranks.push_back(std::move(started).value());
+  }
+  return ranks;
 }
 
 }  // namespace musubi::launch

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "launch/hosts/message_bounds.h"
+#include "launch/hosts/message.h"
 #include "os/clock.h"
 
 namespace musubi::launch {

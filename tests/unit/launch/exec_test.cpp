@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "launch/exec/connect.h"
-#include "launch/exec/meeting.h"
+#include "launch/exec/rendezvous.h"
 
 namespace musubi::launch {
 namespace {

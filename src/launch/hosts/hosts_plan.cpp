@@ -1,10 +1,10 @@
-#include "launch/hosts/host_list.h"
+#include "launch/hosts/hosts_plan.h"
 
 #include <algorithm>
 #include <charconv>
 
 #include "bootstrap/local/invitation.h"
-#include "launch/printable.h"
+#include "launch/output_sink.h"
 
 namespace musubi::launch {
 namespace {

@@ -1,5 +1,5 @@
-// The data that ranks of another launcher exchange before they can communicate: texts for its key-value
-// exchange.
+// The ranks of another launcher meet by its key-value exchange: they learn which ranks share a host, and the
+// address of rank 0, whose process leads the job.
 #pragma once
 
 #include <sys/types.h>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "launch/pmi/key_values.h"
 #include "os/memory.h"
 #include "os/tcp.h"
 
@@ -33,6 +34,7 @@ struct Door {
   std::uint16_t port = 0;  // on rank 0's host itself; 0: at `addresses` only
 };
 
+// Texts for the exchange.
 std::string format(const Card& card);
 std::string format(const Door& door);
 // Errors: the text is malformed.
@@ -48,5 +50,26 @@ struct Mark {
 Result<Mark> make_mark();
 // Whether the process of this card shares host and files with this one, found by trying.
 bool shares_host(const Card& own, const Card& other);
+
+// The data that rank 0 contributes.
+struct Lead {
+  int refused_status = 0;    // as in Door
+  std::string_view network;  // as in os::addresses_of_network; empty: all
+  os::PortRange ports;
+};
+
+struct Meeting {
+  std::uint32_t rank = 0, ranks = 1;
+  std::vector<Card> cards;            // by rank; on ranks other than 0 only those of lower ranks
+  std::vector<std::uint16_t> places;  // by rank: equal ones share a host. On rank 0 only
+  int refused_status = 0;
+  std::string secret;                        // of the job
+  os::FileDescriptor listening;              // of rank 0
+  std::vector<os::SocketAddress> addresses;  // of rank 0, for this rank
+};
+
+// Collective; leaves the exchange at the end. `lead` is used on rank 0. Errors: those of the exchange; no
+// port or no such network; ranks of different versions.
+Result<Meeting> meet(KeyValues& launcher, const Lead& lead);
 
 }  // namespace musubi::launch

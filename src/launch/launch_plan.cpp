@@ -1,6 +1,10 @@
-#include "launch/job_shape.h"
+#include "launch/launch_plan.h"
+
+#include <sys/random.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iterator>
 
 #include "bootstrap/local/invitation.h"
@@ -57,6 +61,19 @@ std::vector<std::uint32_t> threads_of(const std::vector<HostRanks>& hosts) {
   std::vector<std::uint32_t> all;
   for (const HostRanks& host : hosts) std::ranges::copy(host.threads, std::back_inserter(all));
   return all;
+}
+
+Result<std::string> make_secret() {
+  constexpr std::size_t bytes = 32;
+  std::string secret(bytes, '\0');
+  ssize_t given = 0;
+  while ((given = ::getrandom(secret.data(), bytes, 0)) < 0 && errno == EINTR) {
+  }
+  if (given != static_cast<ssize_t>(bytes)) {
+    return Error{std::string("the kernel gives no random bytes: ") + std::strerror(errno) +
+                 "; allow getrandom(2) in the sandbox"};
+  }
+  return secret;
 }
 
 }  // namespace musubi::launch
