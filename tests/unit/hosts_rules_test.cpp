@@ -269,7 +269,7 @@ TEST(Orders, ComeAsTheyWereGivenAndDamageIsAnError) {
   order.welcome = {std::string("\0\xff secret", 9), {0, 0, 1, 1}, {}};
   order.host_timeout = std::chrono::seconds(10);
   const std::string bytes = encode(order);
-  auto read_order = decode_order(bytes);
+  auto read_order = decode<JobOrder>(bytes);
   ASSERT_TRUE(read_order.ok());
   EXPECT_EQ(read_order.value().arguments, order.arguments);
   EXPECT_EQ(read_order.value().environment, order.environment);
@@ -280,10 +280,10 @@ TEST(Orders, ComeAsTheyWereGivenAndDamageIsAnError) {
   EXPECT_EQ(read_order.value().host_timeout, order.host_timeout);
   Random random(1);
   for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
-    EXPECT_FALSE(decode_order(bytes.substr(0, cut)).ok());
+    EXPECT_FALSE(decode<JobOrder>(bytes.substr(0, cut)).ok());
     std::string damaged = bytes;
     damaged[cut] = static_cast<char>(random.below(256));
-    (void)decode_order(damaged);  // an error or another order; never a crash
+    (void)decode<JobOrder>(damaged);  // an error or another order; never a crash
   }
 }
 
@@ -297,7 +297,8 @@ TEST(Orders, StatesOfThreadsComeWhole) {
   thread.held = {4, 5};
   thread.stopped = true;
   thread.kernel_call = "0 0x3";
-  auto read_states = decode_states(encode(std::vector<RankState>{{Rank(3), 11, 2, {thread}}}));
+  auto read_states =
+      decode<std::vector<RankState>>(encode(std::vector<RankState>{{Rank(3), 11, 2, {thread}}}));
   ASSERT_TRUE(read_states.ok());
   const RankState& state = read_states.value().at(0);
   EXPECT_EQ(state.process, 11);

@@ -47,26 +47,23 @@ Depot::Depot(os::FileDescriptor file, os::Mapping memory, std::uint32_t ranks) n
 }
 
 Result<Depot> Depot::map(os::FileDescriptor file, std::uint32_t ranks) {
-  auto memory = os::Mapping::anywhere(Layout(ranks).end, os::Protection::read_write, {file.number(), 0});
-  if (!memory) return memory.error();
-  return Depot(std::move(file), std::move(memory).value(), ranks);
+  MUSUBI_ASSIGN_OR_RETURN(
+      auto memory, os::Mapping::anywhere(Layout(ranks).end, os::Protection::read_write, {file.number(), 0}));
+  return Depot(std::move(file), std::move(memory), ranks);
 }
 
 Result<Depot> Depot::create(std::uint32_t ranks) {
-  auto file = os::create_memory_file("musubi-mpi", Layout(ranks).end);
-  if (!file) return file.error();
-  auto depot = map(std::move(file).value(), ranks);
+  MUSUBI_ASSIGN_OR_RETURN(auto file, os::create_memory_file("musubi-mpi", Layout(ranks).end));
+  auto depot = map(std::move(file), ranks);
   if (depot) depot.value().head().ranks = ranks;
   return depot;
 }
 
 Result<Depot> Depot::open(pid_t carrier, int file, std::uint32_t ranks) {
-  auto opened = os::open_file_of_process(carrier, file);
-  if (!opened) return opened.error();
-  auto depot = map(std::move(opened).value(), ranks);
-  if (!depot) return depot.error();
-  depot.value().file_.close();
-  if (depot.value().head().ranks != ranks) {
+  MUSUBI_ASSIGN_OR_RETURN(auto opened, os::open_file_of_process(carrier, file));
+  MUSUBI_ASSIGN_OR_RETURN(auto depot, map(std::move(opened), ranks));
+  depot.file_.close();
+  if (depot.head().ranks != ranks) {
     return Error{"the memory of this rank's carrier is for another job; start all ranks by one mpirun"};
   }
   return depot;

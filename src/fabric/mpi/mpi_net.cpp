@@ -76,13 +76,9 @@ MpiNet::~MpiNet() {
 Result<std::unique_ptr<MpiNet>> MpiNet::open(Depot depot, Rank self, std::uint32_t ranks) {
   std::unique_ptr<MpiNet> net(new MpiNet(std::move(depot), self, ranks));
   const std::size_t bytes = groups_of(ranks) * parcels_of_group * sizeof(Parcel);
-  auto memory = os::Mapping::anywhere(bytes, os::Protection::read_write);
-  if (!memory) return memory.error();
-  net->parcel_memory_ = std::move(memory).value();
+  MUSUBI_ASSIGN_OR_RETURN(net->parcel_memory_, os::Mapping::anywhere(bytes, os::Protection::read_write));
   for (os::Bell& bell : net->bells_) {
-    auto made = os::Bell::create();
-    if (!made) return made.error();
-    bell = std::move(made).value();
+    MUSUBI_ASSIGN_OR_RETURN(bell, os::Bell::create());
   }
   if (auto met = net->meet_carrier(); !met) return met.error();
   return net;
@@ -196,9 +192,8 @@ Result<std::unique_ptr<mpi::MpiNet>> open_net(Rank self, std::uint32_t ranks, co
         "far_fabric=mpi and near_fabric=mpi are for jobs that an MPI starts; write `mpirun -n 4 musubi exec "
         "--set far_fabric=mpi program`, or leave them out"};
   }
-  auto depot = mpi::Depot::open(options.carrier, options.file, ranks);
-  if (!depot) return depot.error();
-  return mpi::MpiNet::open(std::move(depot).value(), self, ranks);
+  MUSUBI_ASSIGN_OR_RETURN(auto depot, mpi::Depot::open(options.carrier, options.file, ranks));
+  return mpi::MpiNet::open(std::move(depot), self, ranks);
 }
 
 Result<void> compare_builds(const std::vector<std::string>& builds, std::uint32_t ranks,
@@ -218,9 +213,8 @@ Result<std::unique_ptr<MessageTransport>> open_mpi(Rank self, std::uint32_t rank
   auto net = open_net(self, ranks, options);
   // After a failure this rank still takes part in the exchanges, with an empty blob: the peers must not hang.
   const std::string build(options.messages.build);
-  auto builds = exchange(net ? build : std::string{});
-  if (!builds) return builds.error();
-  const Result<void> alike = compare_builds(builds.value(), ranks, build);
+  MUSUBI_ASSIGN_OR_RETURN(auto builds, exchange(net ? build : std::string{}));
+  const Result<void> alike = compare_builds(builds, ranks, build);
   Result<std::unique_ptr<MessageTransport>> transport =
       !net     ? Result<std::unique_ptr<MessageTransport>>(net.error())
       : !alike ? Result<std::unique_ptr<MessageTransport>>(alike.error())

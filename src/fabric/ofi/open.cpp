@@ -36,9 +36,7 @@ Result<std::unique_ptr<OfiNet>> OfiNet::open(const Library& library, Info info, 
   for (auto [memory, bytes] : {std::pair{&net->slot_memory_, parcels * sizeof(Slot)},
                                std::pair{&net->parcel_memory_, parcels * sizeof(Parcel)},
                                std::pair{&net->bytes_, parcels * net->parcel_bytes()}}) {
-    auto mapped = os::Mapping::anywhere(bytes, os::Protection::read_write);
-    if (!mapped) return mapped.error();
-    *memory = std::move(mapped).value();
+    MUSUBI_ASSIGN_OR_RETURN(*memory, os::Mapping::anywhere(bytes, os::Protection::read_write));
   }
   if (auto opened = net->open_objects(); !opened) return opened.error();
   if (auto opened = net->open_sleepers(); !opened) return opened.error();
@@ -114,12 +112,8 @@ Result<void> OfiNet::open_queue() {
 
 Result<void> OfiNet::open_sleepers() {
   for (std::size_t i = 0; i < std::size(bells_); ++i) {
-    auto made_bell = os::Bell::create();
-    if (!made_bell) return made_bell.error();
-    bells_[i] = std::move(made_bell).value();
-    auto made_set = os::ReadySet::create();
-    if (!made_set) return made_set.error();
-    sets_[i] = std::move(made_set).value();
+    MUSUBI_ASSIGN_OR_RETURN(bells_[i], os::Bell::create());
+    MUSUBI_ASSIGN_OR_RETURN(sets_[i], os::ReadySet::create());
     if (!sets_[i].add(bells_[i].number(), EPOLLIN, bell_data) ||
         (queue_number_ >= 0 && !sets_[i].add(queue_number_, EPOLLIN, queue_data))) {
       return Error{"the kernel does not wait for libfabric; raise fs.epoll.max_user_watches"};
@@ -219,25 +213,22 @@ Result<PeerTold> decode(std::uint32_t rank, std::string_view blob, std::string_v
 }
 
 Result<std::unique_ptr<ofi::OfiNet>> open_net(Rank self, std::uint32_t ranks, const OfiOptions& options) {
-  auto library = ofi::Library::load();
-  if (!library) return library.error();
-  auto info = ofi::choose_provider(*library.value(), options.provider, options.network);
-  if (!info) return info.error();
-  const bool keeps_words = ofi::keeps_words(ofi::name_of(*info.value()));
+  MUSUBI_ASSIGN_OR_RETURN(auto library, ofi::Library::load());
+  MUSUBI_ASSIGN_OR_RETURN(auto info, ofi::choose_provider(*library, options.provider, options.network));
+  const bool keeps_words = ofi::keeps_words(ofi::name_of(*info));
   ofi::Reachable reachable{options.reachable,
                            options.rma_bytes_min.value_or(keeps_words ? rma_bytes_min : std::size_t{0}),
                            options.rma_bytes_min.has_value()};
   if (reachable.bytes_min != 0) {
-    auto able = ofi::able_to_reach(*library.value(), *info.value(), options.network, reachable.is_asked_for);
+    auto able = ofi::able_to_reach(*library, *info, options.network, reachable.is_asked_for);
     if (able == nullptr && reachable.is_asked_for) {
-      return Error{std::string(ofi::name_of(*info.value())) +
+      return Error{std::string(ofi::name_of(*info)) +
                    " of libfabric does not reach peers' memory by itself; leave rma_bytes_min alone, or set "
                    "ofi_provider to another one (musubi doctor lists them)"};
     }
     if (able != nullptr) info = std::move(able);
   }
-  return ofi::OfiNet::open(*library.value(), std::move(info).value(), self, ranks, options.messages.reach_max,
-                           reachable);
+  return ofi::OfiNet::open(*library, std::move(info), self, ranks, options.messages.reach_max, reachable);
 }
 
 Result<std::unique_ptr<MessageTransport>> join(Rank self, std::uint32_t ranks, const OfiOptions& options,
@@ -247,10 +238,9 @@ Result<std::unique_ptr<MessageTransport>> join(Rank self, std::uint32_t ranks, c
   std::vector<std::string> addresses(ranks);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     if (blobs[rank].empty()) continue;  // that rank reports its failure itself
-    auto told = decode(rank, blobs[rank], blobs[self.value]);
-    if (!told) return told.error();
-    net->know_regions(Rank{rank}, told.value().regions);
-    addresses[rank] = std::move(told).value().address;
+    MUSUBI_ASSIGN_OR_RETURN(auto told, decode(rank, blobs[rank], blobs[self.value]));
+    net->know_regions(Rank{rank}, told.regions);
+    addresses[rank] = std::move(told).address;
   }
   if (auto known = net->know(addresses); !known) return known.error();
   return MessageTransport::create(std::move(net), options.messages);
@@ -262,9 +252,9 @@ Result<std::unique_ptr<MessageTransport>> open_ofi(Rank self, std::uint32_t rank
                                                    const Exchange& exchange) {
   auto net = open_net(self, ranks, options);
   // After a failure this rank still takes part in the exchanges, with an empty blob: the peers must not hang.
-  auto blobs = exchange(net ? encode(options.messages.build, *net.value()) : std::string{});
-  if (!blobs) return blobs.error();
-  auto transport = net ? join(self, ranks, options, std::move(net).value(), blobs.value())
+  MUSUBI_ASSIGN_OR_RETURN(auto blobs,
+                          exchange(net ? encode(options.messages.build, *net.value()) : std::string{}));
+  auto transport = net ? join(self, ranks, options, std::move(net).value(), blobs)
                        : Result<std::unique_ptr<MessageTransport>>(net.error());
   auto agreed = agree(transport ? Result<void>() : Result<void>(transport.error()), exchange);
   if (!agreed) return agreed.error();
@@ -272,11 +262,10 @@ Result<std::unique_ptr<MessageTransport>> open_ofi(Rank self, std::uint32_t rank
 }
 
 Result<OfiOnThisHost> ofi_on_this_host() {
-  auto library = ofi::Library::load();
-  if (!library) return library.error();
-  OfiOnThisHost found{library.value()->version_text(), {}};
-  for (const std::string& name : ofi::list_providers(*library.value())) {
-    found.providers.push_back(ofi::describe(*library.value(), name));
+  MUSUBI_ASSIGN_OR_RETURN(auto library, ofi::Library::load());
+  OfiOnThisHost found{library->version_text(), {}};
+  for (const std::string& name : ofi::list_providers(*library)) {
+    found.providers.push_back(ofi::describe(*library, name));
   }
   return found;
 }

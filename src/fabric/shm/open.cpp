@@ -99,8 +99,7 @@ Result<std::unique_ptr<ShmFabric>> ShmFabric::open(Rank self, std::uint32_t rank
   }
   const bool prepared = file.ok() && memory.ok();
   const ShmAddress own = prepared ? own_address(regions, file.value().number(), part.sleep) : ShmAddress{};
-  auto blobs = exchange(prepared ? encode(own) : std::string{});
-  if (!blobs) return blobs.error();
+  MUSUBI_ASSIGN_OR_RETURN(auto blobs, exchange(prepared ? encode(own) : std::string{}));
   if (!prepared) {
     const Error cause = file.ok() ? memory.error() : file.error();
     auto agreed = agree(cause, exchange);
@@ -111,7 +110,7 @@ Result<std::unique_ptr<ShmFabric>> ShmFabric::open(Rank self, std::uint32_t rank
   std::unique_ptr<ShmFabric> fabric(new ShmFabric(self, ranks, *mailbox, counters, policy, part.sleep));
   fabric->map_own(regions, std::move(memory).value());
   // After this exchange all ranks have mapped the files, which may be closed.
-  auto agreed = agree(fabric->map_peers(own, blobs.value(), part.group), exchange);
+  auto agreed = agree(fabric->map_peers(own, blobs, part.group), exchange);
   if (!agreed) return agreed.error();
   return fabric;
 }
@@ -149,26 +148,21 @@ Result<void> ShmFabric::map_peers(const ShmAddress& own, const std::vector<std::
 
 Result<void> ShmFabric::open_ropes(Peer& peer, const ShmAddress& theirs) {
   if (theirs.waiters_rope < 0) return {};
-  auto waiters = os::Bell::open_rope_of(theirs.process, theirs.waiters_rope);
-  if (!waiters) return waiters.error();
-  auto service = os::Bell::open_rope_of(theirs.process, theirs.service_rope);
-  if (!service) return service.error();
-  peer.ropes = {waiters.value().number(), service.value().number()};
-  peer.waiters_rope = std::move(waiters).value();
-  peer.service_rope = std::move(service).value();
+  MUSUBI_ASSIGN_OR_RETURN(auto waiters, os::Bell::open_rope_of(theirs.process, theirs.waiters_rope));
+  MUSUBI_ASSIGN_OR_RETURN(auto service, os::Bell::open_rope_of(theirs.process, theirs.service_rope));
+  peer.ropes = {waiters.number(), service.number()};
+  peer.waiters_rope = std::move(waiters);
+  peer.service_rope = std::move(service);
   return {};
 }
 
 Result<void> ShmFabric::map_peer(Rank rank, const ShmAddress& own, std::string_view blob) {
-  auto address = decode_shm_address(blob);
-  if (!address) return address.error();
-  const ShmAddress& theirs = address.value();
+  MUSUBI_ASSIGN_OR_RETURN(const ShmAddress& theirs, decode_shm_address(blob));
   Peer& peer = peers_[rank.value];
-  auto mailbox = map_file_of(theirs.process, theirs.mailbox_file, 0, sizeof(Mailbox));
-  if (!mailbox) return mailbox.error();
+  MUSUBI_ASSIGN_OR_RETURN(auto mailbox, map_file_of(theirs.process, theirs.mailbox_file, 0, sizeof(Mailbox)));
   if (auto opened = open_ropes(peer, theirs); !opened) return opened;
-  peer.mailbox = reinterpret_cast<Mailbox*>(mailbox.value().data());
-  peer.mappings.push_back(std::move(mailbox).value());
+  peer.mailbox = reinterpret_cast<Mailbox*>(mailbox.data());
+  peer.mappings.push_back(std::move(mailbox));
 
   for (std::size_t id = 0; id < region_count_max; ++id) {
     const ShmAddress::Region& region = theirs.regions[id];
@@ -179,10 +173,10 @@ Result<void> ShmFabric::map_peer(Rank rank, const ShmAddress& own, std::string_v
                    " here; give every rank the same program and the same settings"};
     }
     if (region.bytes == 0) continue;
-    auto mapping = map_file_of(theirs.process, region.file, region.file_offset, region.bytes);
-    if (!mapping) return mapping.error();
-    peer.regions[id] = {mapping.value().data(), region.bytes};
-    peer.mappings.push_back(std::move(mapping).value());
+    MUSUBI_ASSIGN_OR_RETURN(auto mapping,
+                            map_file_of(theirs.process, region.file, region.file_offset, region.bytes));
+    peer.regions[id] = {mapping.data(), region.bytes};
+    peer.mappings.push_back(std::move(mapping));
   }
   return {};
 }

@@ -77,19 +77,15 @@ std::vector<Addresses> likely_addresses_of_all(Rank self, const std::vector<Addr
 Result<std::unique_ptr<TcpJoiner>> TcpJoiner::create(Rank self, os::FileDescriptor listening,
                                                      std::vector<std::vector<os::SocketAddress>> addresses,
                                                      const TcpOptions& options) {
-  auto set = os::ReadySet::create();
-  if (!set) return set.error();
-  auto made_bell = os::Bell::create();
-  if (!made_bell) return made_bell.error();
-  auto made_timer = os::Timer::create();
-  if (!made_timer) return made_timer.error();
-  if (!set.value().add(listening.number(), EPOLLIN, door) ||
-      !set.value().add(made_bell.value().number(), EPOLLIN, bell) ||
-      !set.value().add(made_timer.value().number(), EPOLLIN, timer)) {
+  MUSUBI_ASSIGN_OR_RETURN(auto set, os::ReadySet::create());
+  MUSUBI_ASSIGN_OR_RETURN(auto made_bell, os::Bell::create());
+  MUSUBI_ASSIGN_OR_RETURN(auto made_timer, os::Timer::create());
+  if (!set.add(listening.number(), EPOLLIN, door) || !set.add(made_bell.number(), EPOLLIN, bell) ||
+      !set.add(made_timer.number(), EPOLLIN, timer)) {
     return Error{"the kernel does not wait for connections; raise fs.epoll.max_user_watches"};
   }
-  return std::unique_ptr<TcpJoiner>(new TcpJoiner(self, std::move(listening), std::move(set).value(),
-                                                  std::move(made_bell).value(), std::move(made_timer).value(),
+  return std::unique_ptr<TcpJoiner>(new TcpJoiner(self, std::move(listening), std::move(set),
+                                                  std::move(made_bell), std::move(made_timer),
                                                   std::move(addresses), options));
 }
 
@@ -189,20 +185,15 @@ struct Door {
 };
 
 Result<Door> open_door(const TcpOptions& options) {
-  auto addresses = os::addresses_of_network(options.network);
-  if (!addresses) return addresses.error();
+  MUSUBI_ASSIGN_OR_RETURN(auto addresses, os::addresses_of_network(options.network));
   Door door;
-  door.addresses = std::move(addresses).value();
+  door.addresses = std::move(addresses);
   if (door.addresses.size() == 1) {
-    auto listening = os::listen_at(door.addresses[0], options.ports);
-    if (!listening) return listening.error();
-    door.listening = std::move(listening).value();
+    MUSUBI_ASSIGN_OR_RETURN(door.listening, os::listen_at(door.addresses[0], options.ports));
     return door;
   }
   std::uint16_t port = 0;
-  auto listening = os::listen_everywhere(options.ports, port);
-  if (!listening) return listening.error();
-  door.listening = std::move(listening).value();
+  MUSUBI_ASSIGN_OR_RETURN(door.listening, os::listen_everywhere(options.ports, port));
   for (os::SocketAddress& address : door.addresses) address.set_port(port);
   return door;
 }
@@ -237,13 +228,11 @@ Result<std::unique_ptr<SocketTransport>> join(Rank self, std::uint32_t ranks, co
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     addresses.emplace_back();
     if (blobs[rank].empty()) continue;  // that rank reports its failure itself
-    auto of_rank = decode(rank, blobs[rank], blobs[self.value]);
-    if (!of_rank) return of_rank.error();
-    addresses.back() = std::move(of_rank).value();
+    MUSUBI_ASSIGN_OR_RETURN(addresses.back(), decode(rank, blobs[rank], blobs[self.value]));
   }
-  auto joiner = tcp::TcpJoiner::create(self, std::move(door.listening), std::move(addresses), options);
-  if (!joiner) return joiner.error();
-  return SocketTransport::create(self, ranks, std::move(joiner).value(),
+  MUSUBI_ASSIGN_OR_RETURN(
+      auto joiner, tcp::TcpJoiner::create(self, std::move(door.listening), std::move(addresses), options));
+  return SocketTransport::create(self, ranks, std::move(joiner),
                                  {options.silence_max, options.idle_max, options.reach_max});
 }
 
@@ -253,9 +242,8 @@ Result<std::unique_ptr<SocketTransport>> open_tcp(Rank self, std::uint32_t ranks
                                                   const Exchange& exchange) {
   auto door = open_door(options);
   // After a failure this rank still takes part in the exchanges, with an empty blob: the peers must not hang.
-  auto blobs = exchange(door ? encode(options, door.value()) : std::string{});
-  if (!blobs) return blobs.error();
-  auto transport = door ? join(self, ranks, options, std::move(door).value(), blobs.value())
+  MUSUBI_ASSIGN_OR_RETURN(auto blobs, exchange(door ? encode(options, door.value()) : std::string{}));
+  auto transport = door ? join(self, ranks, options, std::move(door).value(), blobs)
                         : Result<std::unique_ptr<SocketTransport>>(door.error());
   auto agreed = agree(transport ? Result<void>() : Result<void>(transport.error()), exchange);
   if (!agreed) return agreed.error();

@@ -70,14 +70,11 @@ struct Waiting {
   os::Timer clock;
 };
 Result<Waiting> make_waiting() {
-  auto set = os::ReadySet::create();
-  if (!set) return set.error();
-  auto clock = os::Timer::create();
-  if (!clock) return clock.error();
-  if (!set.value().add(clock.value().number(), EPOLLIN, timer))
-    return Error{"the kernel does not wait for a timer"};
-  clock.value().set(tick_ns);
-  return Waiting{std::move(set).value(), std::move(clock).value()};
+  MUSUBI_ASSIGN_OR_RETURN(auto set, os::ReadySet::create());
+  MUSUBI_ASSIGN_OR_RETURN(auto clock, os::Timer::create());
+  if (!set.add(clock.number(), EPOLLIN, timer)) return Error{"the kernel does not wait for a timer"};
+  clock.set(tick_ns);
+  return Waiting{std::move(set), std::move(clock)};
 }
 
 Error missing_ranks(const Meeting& meeting, const Sockets& found) {
@@ -120,9 +117,8 @@ Result<std::vector<os::FileDescriptor>> await_ranks(Meeting& meeting, std::chron
   const handshake::Handshake handshake(Rank(0), meeting.ranks, "", bytes_of(secret));
   Lines lines;
   handshake::Complaints complaints(&lines);
-  auto waiting = make_waiting();
-  if (!waiting) return waiting.error();
-  const os::ReadySet& set = waiting.value().set;
+  MUSUBI_ASSIGN_OR_RETURN(auto waiting, make_waiting());
+  const os::ReadySet& set = waiting.set;
   if (!set.add(meeting.listening.number(), EPOLLIN, door))
     return Error{"the kernel does not wait for connections"};
   tcp::Guests guests(handshake, complaints, set, meeting.ranks + strangers_max, handshake_ns);
@@ -137,7 +133,7 @@ Result<std::vector<os::FileDescriptor>> await_ranks(Meeting& meeting, std::chron
         set.change(meeting.listening.number(), 0, door);
       if (events[i].data.u64 >= first_other) guests.hear(events[i].data.u64 - first_other, found);
       if (events[i].data.u64 != timer) continue;
-      waiting.value().clock.silence();
+      waiting.clock.silence();
       guests.look_at_clock(found);
       set.change(meeting.listening.number(), EPOLLIN, door);
     }
@@ -156,9 +152,8 @@ Result<os::FileDescriptor> call_rank_zero(const Meeting& meeting, std::chrono::n
   const handshake::Handshake handshake(Rank(meeting.rank), meeting.ranks, "", bytes_of(secret));
   Lines lines;
   handshake::Complaints complaints(&lines);
-  auto waiting = make_waiting();
-  if (!waiting) return waiting.error();
-  const os::ReadySet& set = waiting.value().set;
+  MUSUBI_ASSIGN_OR_RETURN(auto waiting, make_waiting());
+  const os::ReadySet& set = waiting.set;
   std::vector<std::vector<os::SocketAddress>> addresses(meeting.ranks);
   addresses[0] = meeting.addresses;
   tcp::Calls calls(handshake, complaints, set, std::move(addresses),
@@ -174,7 +169,7 @@ Result<os::FileDescriptor> call_rank_zero(const Meeting& meeting, std::chrono::n
     for (std::size_t i = 0; i < ready; ++i) {
       if (events[i].data.u64 >= first_other) calls.go_on(events[i].data.u64, events[i].events, found);
       if (events[i].data.u64 != timer) continue;
-      waiting.value().clock.silence();
+      waiting.clock.silence();
       calls.look_at_clock(found);
     }
   }

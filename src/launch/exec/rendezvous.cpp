@@ -92,21 +92,15 @@ Result<Door> open_door(const Lead& lead, os::FileDescriptor& listening) {
   Door door;
   door.refused_status = lead.refused_status;
   if (door.refused_status != 0) return door;
-  auto secret = make_secret();
-  if (!secret) return secret.error();
-  door.secret = std::move(secret).value();
+  MUSUBI_ASSIGN_OR_RETURN(door.secret, make_secret());
   auto addresses = os::addresses_of_network(lead.network);
   if (!addresses && !lead.network.empty()) return addresses.error();
   if (addresses) door.addresses = std::move(addresses).value();
   if (lead.network.empty()) {
-    auto opened = os::listen_everywhere(lead.ports, door.port);
-    if (!opened) return opened.error();
-    listening = std::move(opened).value();
+    MUSUBI_ASSIGN_OR_RETURN(listening, os::listen_everywhere(lead.ports, door.port));
   } else {
     door.addresses.resize(1);
-    auto opened = os::listen_at(door.addresses[0], lead.ports);
-    if (!opened) return opened.error();
-    listening = std::move(opened).value();
+    MUSUBI_ASSIGN_OR_RETURN(listening, os::listen_at(door.addresses[0], lead.ports));
   }
   for (os::SocketAddress& address : door.addresses) {
     if (door.port != 0) address.set_port(door.port);
@@ -126,11 +120,9 @@ os::SocketAddress loopback(std::uint16_t port) {
 Result<std::vector<Card>> read_cards(KeyValues& launcher, std::uint32_t count) {
   std::vector<Card> cards;
   for (std::uint32_t rank = 0; rank < count; ++rank) {
-    auto text = launcher.get(rank, card_key);
-    if (!text) return text.error();
-    auto card = parse_card(text.value());
-    if (!card) return card.error();
-    cards.push_back(std::move(card).value());
+    MUSUBI_ASSIGN_OR_RETURN(auto text, launcher.get(rank, card_key));
+    MUSUBI_ASSIGN_OR_RETURN(auto card, parse_card(text));
+    cards.push_back(std::move(card));
   }
   return cards;
 }
@@ -146,10 +138,9 @@ std::uint32_t place_of(const Card& own, const std::vector<Card>& cards, std::uin
 Result<std::vector<std::uint16_t>> read_places(KeyValues& launcher) {
   std::vector<std::uint16_t> places;
   for (std::uint32_t rank = 0; rank < launcher.ranks(); ++rank) {
-    auto text = launcher.get(rank, place_key);
-    if (!text) return text.error();
+    MUSUBI_ASSIGN_OR_RETURN(auto text, launcher.get(rank, place_key));
     std::uint16_t place = 0;
-    std::from_chars(text.value().data(), text.value().data() + text.value().size(), place);
+    std::from_chars(text.data(), text.data() + text.size(), place);
     places.push_back(place);
   }
   return places;
@@ -209,10 +200,9 @@ Result<Mark> make_mark() {
   if (!os::random_bytes(bytes, sizeof bytes)) {
     return Error{"the kernel gives no random bytes; allow getrandom(2) in the sandbox"};
   }
-  auto file = os::create_memory_file("musubi-mark", sizeof bytes);
-  if (!file) return file.error();
+  MUSUBI_ASSIGN_OR_RETURN(auto file, os::create_memory_file("musubi-mark", sizeof bytes));
   Mark mark;
-  mark.file = std::move(file).value();
+  mark.file = std::move(file);
   if (::pwrite(mark.file.number(), bytes, sizeof bytes, 0) != sizeof bytes) {
     return Error{"cannot write to a memory file; free some memory"};
   }
@@ -233,39 +223,31 @@ Result<Meeting> meet(KeyValues& launcher, const Lead& lead) {
   meeting.rank = launcher.rank();
   meeting.ranks = launcher.ranks();
   const bool leads = meeting.rank == 0;
-  auto mark = make_mark();
-  if (!mark) return mark.error();
-  if (auto put = launcher.put(card_key, format(mark.value().card)); !put) return put.error();
+  MUSUBI_ASSIGN_OR_RETURN(auto mark, make_mark());
+  if (auto put = launcher.put(card_key, format(mark.card)); !put) return put.error();
   if (leads) {
-    auto door = open_door(lead, meeting.listening);
-    if (!door) return door.error();
-    if (auto put = launcher.put(door_key, format(door.value())); !put) return put.error();
+    MUSUBI_ASSIGN_OR_RETURN(auto door, open_door(lead, meeting.listening));
+    if (auto put = launcher.put(door_key, format(door)); !put) return put.error();
   }
   if (auto met = launcher.fence(); !met) return met.error();
 
-  auto text = launcher.get(0, door_key);
-  if (!text) return text.error();
-  auto door = parse_door(text.value());
-  if (!door) return door.error();
-  auto cards = read_cards(launcher, leads ? meeting.ranks : meeting.rank);
-  if (!cards) return cards.error();
-  meeting.cards = std::move(cards).value();
-  const std::uint32_t place = place_of(mark.value().card, meeting.cards, meeting.rank);
+  MUSUBI_ASSIGN_OR_RETURN(auto text, launcher.get(0, door_key));
+  MUSUBI_ASSIGN_OR_RETURN(auto door, parse_door(text));
+  MUSUBI_ASSIGN_OR_RETURN(meeting.cards, read_cards(launcher, leads ? meeting.ranks : meeting.rank));
+  const std::uint32_t place = place_of(mark.card, meeting.cards, meeting.rank);
   if (auto put = launcher.put(place_key, std::to_string(place)); !put) return put.error();
   // After this fence no rank reads the marks any more.
   if (auto met = launcher.fence(); !met) return met.error();
   if (leads) {
-    auto places = read_places(launcher);
-    if (!places) return places.error();
-    meeting.places = std::move(places).value();
+    MUSUBI_ASSIGN_OR_RETURN(meeting.places, read_places(launcher));
   }
   if (auto left = launcher.leave(); !left) return left.error();
 
-  meeting.refused_status = door.value().refused_status;
-  meeting.secret = std::move(door.value().secret);
-  meeting.addresses = std::move(door.value().addresses);
-  if (place == 0 && door.value().port != 0) {
-    meeting.addresses.insert(meeting.addresses.begin(), loopback(door.value().port));
+  meeting.refused_status = door.refused_status;
+  meeting.secret = std::move(door.secret);
+  meeting.addresses = std::move(door.addresses);
+  if (place == 0 && door.port != 0) {
+    meeting.addresses.insert(meeting.addresses.begin(), loopback(door.port));
   }
   return meeting;
 }

@@ -29,9 +29,7 @@ std::string event_parcel(const trace::EventLog& log, std::size_t ring) {
 
 Result<EventCollector> EventCollector::make(std::uint32_t ranks, std::size_t events_per_thread) {
   EventCollector collector;
-  auto memory = EventMemory::make(ranks, events_per_thread);
-  if (!memory) return memory.error();
-  collector.memory_ = std::move(memory).value();
+  MUSUBI_ASSIGN_OR_RETURN(collector.memory_, EventMemory::make(ranks, events_per_thread));
   collector.zero_ns_ = os::monotonic_ns();
   return collector;
 }

@@ -31,9 +31,8 @@ HostLink link_to(const HostRanks& host, std::size_t place, os::FileDescriptor in
 Result<HostLink> call_host(const HostsPlan& plan, std::size_t index, const std::string& rsh,
                            const InheritedState& inherited) {
   const std::uint64_t called_ns = os::monotonic_ns();
-  auto started = start_rsh(rsh, plan.hosts[index].name, plan.musubi_path, inherited);
-  if (!started) return started.error();
-  RshProcess process = std::move(started).value();
+  MUSUBI_ASSIGN_OR_RETURN(RshProcess process,
+                          start_rsh(rsh, plan.hosts[index].name, plan.musubi_path, inherited));
   HostLink link = link_to(plan.hosts[index], index, std::move(process.from_proxy),
                           std::move(process.to_proxy), plan.order.start_timeout);
   link.rsh = std::move(process);
@@ -61,9 +60,8 @@ Result<std::vector<HostLink>> link_proxies(const HostsPlan& plan, StartedProxies
   for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
     os::FileDescriptor socket = std::move(proxies.sockets[i]);
     if (socket.number() < 0) {
-      auto called = call_host(plan, i, "", inherited);
-      if (!called) return called.error();
-      hosts.push_back(std::move(called).value());
+      MUSUBI_ASSIGN_OR_RETURN(auto called, call_host(plan, i, "", inherited));
+      hosts.push_back(std::move(called));
     } else {
       // The two directions of a channel are watched separately, under different descriptors.
       os::FileDescriptor out(::fcntl(socket.number(), F_DUPFD_CLOEXEC, 0));
@@ -117,12 +115,11 @@ Result<std::vector<HostExamination>> HostsLauncher::examine(HostsPlan plan) {
   plan.order.examine = true;
   UserSignals signals;
   const InheritedState inherited = prepare_to_start(signals);
-  auto hosts = call_hosts(plan, inherited);
-  if (!hosts) return hosts.error();
-  HostsSupervisor(plan, signals, hosts.value()).run();
-  end_calls(hosts.value());
+  MUSUBI_ASSIGN_OR_RETURN(auto hosts, call_hosts(plan, inherited));
+  HostsSupervisor(plan, signals, hosts).run();
+  end_calls(hosts);
   std::vector<HostExamination> examinations;
-  for (HostLink& host : hosts.value()) {
+  for (HostLink& host : hosts) {
     const std::uint64_t answer_ns = host.answered_ns == 0 ? 0 : host.answered_ns - host.called_ns;
     examinations.push_back({{host.name, host.ranks, host.threads},
                             text_of({host.name, host.refusal}),
@@ -133,22 +130,18 @@ Result<std::vector<HostExamination>> HostsLauncher::examine(HostsPlan plan) {
 }
 
 Result<int> HostsLauncher::run(HostsPlan plan) {
-  auto secret = make_secret();
-  if (!secret) return secret.error();
-  plan.order.welcome.secret = std::move(secret).value();
+  MUSUBI_ASSIGN_OR_RETURN(plan.order.welcome.secret, make_secret());
   UserSignals signals;
   const InheritedState inherited = prepare_to_start(signals);
-  auto hosts = call_hosts(plan, inherited);
-  if (!hosts) return hosts.error();
-  return lead(plan, signals, hosts.value());
+  MUSUBI_ASSIGN_OR_RETURN(auto hosts, call_hosts(plan, inherited));
+  return lead(plan, signals, hosts);
 }
 
 Result<int> HostsLauncher::run(HostsPlan plan, StartedProxies proxies) {
   UserSignals signals;
   const InheritedState inherited = prepare_to_start(signals);
-  auto hosts = link_proxies(plan, std::move(proxies), inherited);
-  if (!hosts) return hosts.error();
-  return lead(plan, signals, hosts.value());
+  MUSUBI_ASSIGN_OR_RETURN(auto hosts, link_proxies(plan, std::move(proxies), inherited));
+  return lead(plan, signals, hosts);
 }
 
 }  // namespace musubi::launch

@@ -87,14 +87,13 @@ std::vector<std::string_view> words_of(std::string_view line) {
 }
 
 Result<HostSlots> parse_line(const std::vector<std::string_view>& words) {
-  auto host = parse_host(words[0]);
-  if (!host) return host.error();
+  MUSUBI_ASSIGN_OR_RETURN(auto host, parse_host(words[0]));
   for (std::size_t i = 1; i < words.size(); ++i) {
     constexpr std::string_view slots = "slots=", bound = "max_slots=", dashed = "max-slots=";
     if (words[i].starts_with(bound) || words[i].starts_with(dashed)) continue;
     const auto count = words[i].starts_with(slots) ? number(words[i].substr(slots.size())) : std::nullopt;
     if (!count) return Error{"'" + std::string(words[i]) + "' is not understood: give slots=NUMBER"};
-    host.value().slots = *count;
+    host.slots = *count;
   }
   return host;
 }
@@ -105,9 +104,8 @@ Result<std::vector<HostSlots>> parse_hosts(std::string_view text) {
   std::vector<HostSlots> hosts;
   while (true) {
     const std::size_t comma = text.find(',');
-    auto host = parse_host(text.substr(0, comma));
-    if (!host) return host.error();
-    add(hosts, std::move(host).value());
+    MUSUBI_ASSIGN_OR_RETURN(auto host, parse_host(text.substr(0, comma)));
+    add(hosts, std::move(host));
     if (comma == std::string_view::npos) return hosts;
     text.remove_prefix(comma + 1);
   }

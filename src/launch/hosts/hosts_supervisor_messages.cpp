@@ -71,7 +71,7 @@ void HostsSupervisor::take_at_start(std::size_t index, const Message& message) {
     case MessageKind::hello:
       return send_order(host, message);
     case MessageKind::facts: {
-      auto facts = decode_facts(message.body);
+      auto facts = decode<std::vector<Fact>>(message.body);
       if (!facts) return lose(host, facts.error().message);
       host.facts = std::move(facts).value();
       host.state = HostState::examined;
@@ -97,7 +97,7 @@ void HostsSupervisor::take_at_start(std::size_t index, const Message& message) {
 
 void HostsSupervisor::send_order(HostLink& host, const Message& message) {
   host.answered_ns = os::monotonic_ns();
-  auto greeting = decode_greeting(message.body);
+  auto greeting = decode<Greeting>(message.body);
   if (!greeting.ok() || greeting.value() != plan_.greeting) {
     host.refusal = {
         " has Musubi " +
@@ -136,7 +136,7 @@ void HostsSupervisor::take_of_ranks(std::size_t index, Message& message) {
     case MessageKind::crashed:
       return say(message.body);
     case MessageKind::ended: {
-      auto endings = decode_endings(message.body);
+      auto endings = decode<Endings>(message.body);
       if (!endings) return lose(host, endings.error().message);
       return hold_back(host, endings.value());
     }

@@ -54,16 +54,10 @@ struct JobOrder {
   std::chrono::nanoseconds start_timeout{0};
 };
 
-std::string encode(const Greeting& greeting);
-std::string encode(const JobOrder& order);
-std::string encode(const std::vector<Fact>& facts);
-std::string encode(const Endings& endings);
-std::string encode(const std::vector<RankState>& states);
-
-Result<Greeting> decode_greeting(std::string_view bytes);
-Result<JobOrder> decode_order(std::string_view bytes);
-Result<std::vector<Fact>> decode_facts(std::string_view bytes);
-Result<Endings> decode_endings(std::string_view bytes);
-Result<std::vector<RankState>> decode_states(std::string_view bytes);
+// Of Greeting, JobOrder, Endings, std::vector<Fact> and std::vector<RankState>.
+template <class T>
+std::string encode(const T& message);
+template <class T>
+Result<T> decode(std::string_view bytes);
 
 }  // namespace musubi::launch

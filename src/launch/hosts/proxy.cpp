@@ -55,7 +55,7 @@ class Proxy {
     channel_.send(MessageKind::hello, 0, encode(services_.greeting));
     const auto asked = await(MessageKind::order);
     if (!asked) return status_of_failure;
-    auto order = decode_order(asked->body);
+    auto order = decode<JobOrder>(asked->body);
     if (!order) return refuse(order.error());
     order_ = std::move(order).value();
     if (!secret_.empty()) {

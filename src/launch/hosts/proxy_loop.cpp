@@ -240,7 +240,7 @@ void ProxyLoop::obey_output(const Message& message) {
 }
 
 void ProxyLoop::report(const Message& message) {
-  auto states = decode_states(message.body);
+  auto states = decode<std::vector<RankState>>(message.body);
   const std::string lines = states.ok()
                                 ? wait_lines(states.value(), order_.here, order_.host, plan_.find_places)
                                 : "\n  host " + order_.host + ": " + states.error().message;

@@ -29,9 +29,7 @@ void Survey::begin(Round round, MessageKind kind, std::string_view body) {
 Result<void> Survey::take(std::size_t host, const Message& message, std::uint64_t now_ns) {
   Answer& answer = answers_[host];
   if (message.kind == MessageKind::seen && round_ == Round::look) {
-    auto states = decode_states(message.body);
-    if (!states) return states.error();
-    answer.states = std::move(states).value();
+    MUSUBI_ASSIGN_OR_RETURN(answer.states, decode<std::vector<RankState>>(message.body));
     answer.awaited = false;
   } else if (message.kind == MessageKind::reported && round_ == Round::report) {
     answer.lines = message.body;

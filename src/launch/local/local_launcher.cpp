@@ -137,21 +137,17 @@ void Supervisor::handle_signal(UserSignal signal) {
 }
 
 Result<int> LocalLauncher::run(LaunchPlan plan) {
-  auto secret = make_secret();
-  if (!secret) return secret.error();
+  MUSUBI_ASSIGN_OR_RETURN(auto secret, make_secret());
   plan.here = {0, plan.ranks};
-  plan.welcome = {secret.value(), std::vector<std::uint16_t>(plan.ranks, 0), {}};
+  plan.welcome = {secret, std::vector<std::uint16_t>(plan.ranks, 0), {}};
   UserSignals signals;
   const InheritedState inherited = prepare_to_start(signals);
-  auto boards = WaitBoards::make(plan.ranks);
-  if (!boards) return boards.error();
-  auto events = EventMemory::make(plan.ranks, plan.events_per_thread);
-  if (!events) return events.error();
+  MUSUBI_ASSIGN_OR_RETURN(auto boards, WaitBoards::make(plan.ranks));
+  MUSUBI_ASSIGN_OR_RETURN(auto events, EventMemory::make(plan.ranks, plan.events_per_thread));
   const std::uint64_t begin_ns = os::monotonic_ns();
-  auto ranks = start_ranks(plan, inherited, boards.value().file(), events.value().file());
-  if (!ranks) return ranks.error();
-  const int status = Supervisor(plan, signals, std::move(ranks).value(), boards.value()).run();
-  if (plan.events_per_thread != 0) plan.write_trace(events.value().logs(), begin_ns);
+  MUSUBI_ASSIGN_OR_RETURN(auto ranks, start_ranks(plan, inherited, boards.file(), events.file()));
+  const int status = Supervisor(plan, signals, std::move(ranks), boards).run();
+  if (plan.events_per_thread != 0) plan.write_trace(events.logs(), begin_ns);
   return status;
 }
 

@@ -12,12 +12,10 @@ namespace {
 
 Result<void> map_file(const char* name, std::size_t bytes, os::Protection protection,
                       os::FileDescriptor& file, os::Mapping& memory) {
-  auto created = os::create_memory_file(name, bytes);
-  if (!created) return created.error();
-  auto mapped = os::Mapping::anywhere(bytes, protection, {created.value().number(), 0});
-  if (!mapped) return mapped.error();
-  file = std::move(created).value();
-  memory = std::move(mapped).value();
+  MUSUBI_ASSIGN_OR_RETURN(auto created, os::create_memory_file(name, bytes));
+  MUSUBI_ASSIGN_OR_RETURN(auto mapped, os::Mapping::anywhere(bytes, protection, {created.number(), 0}));
+  file = std::move(created);
+  memory = std::move(mapped);
   return {};
 }
 

@@ -191,12 +191,9 @@ Welcome welcome_of(const LaunchPlan& plan, Rank rank) {
 
 Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles files,
                                const InheritedState& inherited) {
-  auto output = make_pipe();
-  if (!output) return output.error();
-  auto error = make_pipe();
-  if (!error) return error.error();
-  auto failure_pipe = make_pipe();
-  if (!failure_pipe) return failure_pipe.error();
+  MUSUBI_ASSIGN_OR_RETURN(auto output, make_pipe());
+  MUSUBI_ASSIGN_OR_RETURN(auto error, make_pipe());
+  MUSUBI_ASSIGN_OR_RETURN(auto failure_pipe, make_pipe());
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return failed("make a socket", errno);
@@ -208,18 +205,17 @@ Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles
   if (process_id < 0) return failed("start a process", errno);
   if (process_id == 0) {
     Child(plan, rank, files, inherited, launcher)
-        .become_program(rank_end.number(), output.value().write_end.number(),
-                        error.value().write_end.number(), failure_pipe.value().write_end.number());
+        .become_program(rank_end.number(), output.write_end.number(), error.write_end.number(),
+                        failure_pipe.write_end.number());
   }
   RankProcess process;
   process.process_id = process_id;
   process.process = os::FileDescriptor(open_pidfd(process_id));
   const int pidfd_error = errno;
-  failure_pipe.value().write_end.close();
+  failure_pipe.write_end.close();
   Failure failure{};
   ssize_t bytes = 0;
-  while ((bytes = ::read(failure_pipe.value().read_end.number(), &failure, sizeof failure)) < 0 &&
-         errno == EINTR) {
+  while ((bytes = ::read(failure_pipe.read_end.number(), &failure, sizeof failure)) < 0 && errno == EINTR) {
   }
   if (bytes == static_cast<ssize_t>(sizeof failure) || process.process.number() < 0) {
     ::kill(process_id, SIGKILL);
@@ -227,8 +223,8 @@ Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles
     return process.process.number() < 0 ? failed("watch a process", pidfd_error) : explain(plan, failure);
   }
   process.link = std::move(link);
-  process.output = std::move(output.value().read_end);
-  process.error = std::move(error.value().read_end);
+  process.output = std::move(output.read_end);
+  process.error = std::move(error.read_end);
   ::fcntl(process.output.number(), F_SETFL, O_NONBLOCK);
   ::fcntl(process.error.number(), F_SETFL, O_NONBLOCK);
   return process;

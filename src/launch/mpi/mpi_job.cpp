@@ -191,19 +191,15 @@ Result<std::unique_ptr<MpiJob>> MpiJob::join(const std::string& adapter) {
   const FilesKept files;
   const os::SignalsKept signals;
   const SignalsBlocked blocked;
-  auto calls = fabric::mpi::load_adapter(adapter, fabric::mpi::Purpose::start);
-  if (!calls) return calls.error();
+  MUSUBI_ASSIGN_OR_RETURN(auto calls, fabric::mpi::load_adapter(adapter, fabric::mpi::Purpose::start));
   musubi_mpi_place place{};
-  if (const int error = calls.value()->start(&place); error != 0) {
-    return Error{fabric::mpi::library_name(*calls.value()) +
-                 " cannot begin: " + fabric::mpi::text_of_error(*calls.value(), error) +
-                 "; check that it runs programs of its own"};
+  if (const int error = calls->start(&place); error != 0) {
+    return Error{fabric::mpi::library_name(*calls) + " cannot begin: " +
+                 fabric::mpi::text_of_error(*calls, error) + "; check that it runs programs of its own"};
   }
-  std::unique_ptr<MpiJob> job(new MpiJob(*calls.value(), place));
+  std::unique_ptr<MpiJob> job(new MpiJob(*calls, place));
   if (auto whole = check_size(job->calls_, job->values_->ranks()); !whole) return whole.error();
-  auto depot = fabric::mpi::Depot::create(job->values_->ranks());
-  if (!depot) return depot.error();
-  job->depot_ = std::move(depot).value();
+  MUSUBI_ASSIGN_OR_RETURN(job->depot_, fabric::mpi::Depot::create(job->values_->ranks()));
   // Each rank has a carrier.
   const bool spins = 2 * static_cast<std::uint32_t>(place.ranks_here) <= os::allowed_cores();
   job->carrier_ = std::make_unique<fabric::mpi::Carrier>(job->calls_, job->depot_, spins);
