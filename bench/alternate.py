@@ -1,4 +1,4 @@
-"""Runs commands by turns, A B C A B C, so that whatever else the machine does falls on all of them alike."""
+"""Runs commands alternately, A B C A B C, so that other load on the machine affects all of them alike."""
 
 import dataclasses
 import os
@@ -15,7 +15,7 @@ QUIET_CORES, QUIET_WINDOW_S = 0.15, 0.5
 
 @dataclasses.dataclass
 class Run:
-    """What one run gave, and how many cores others used meanwhile, on average."""
+    """The values of one run, and the average number of cores that other processes used during it."""
     values: dict
     others_cores: float
     seconds: float
@@ -24,8 +24,8 @@ class Run:
 
 @dataclasses.dataclass
 class Candidate:
-    """A command that is run again and again. `read` turns its output and its wall time in seconds into the
-    values that count, by name, and "" or why there are none."""
+    """A command that is run repeatedly. `read` turns its output and its wall time in seconds into values
+    by name, and "" or the reason why the run has no values."""
     name: str
     command: str
     read: object
@@ -59,20 +59,21 @@ def split_command(command):
 
 
 def busy_s():
-    """Processor time that the whole machine has used, with what other guests of the host took from it."""
+    """Processor time that the whole machine has used, including the time that other guests of the host
+    took from it."""
     with open("/proc/stat", encoding="ascii") as file:
         user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, file.readline().split()[1:9])
     return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
 
 
 def own_s():
-    """Processor time of this process and of its children that have ended, with theirs."""
+    """Processor time of this process and of its children that have ended, including their descendants."""
     spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in spent)
 
 
 def wait_until_quiet(limit_s):
-    """Returns when others use next to nothing of the machine, or after limit_s."""
+    """Returns when other processes use next to nothing of the machine, or after limit_s."""
     end = time.monotonic() + limit_s
     while time.monotonic() < end:
         before, own_before = busy_s(), own_s()
@@ -82,8 +83,8 @@ def wait_until_quiet(limit_s):
 
 
 class Interruption:
-    """SIGINT and SIGTERM as KeyboardInterrupt, but never between the start of a process and the code that
-    would end it: the commands are no part of this process's group, so nothing else would."""
+    """Raises KeyboardInterrupt on SIGINT and SIGTERM, but never between the start of a process and the
+    code that ends it: the commands are not in this process's group, so nothing else would end them."""
 
     def __init__(self):
         self.pending, self.deferred = False, False
@@ -106,14 +107,14 @@ INTERRUPTION = Interruption()
 
 
 def clean_up_when_terminated():
-    """To be called once by a program that uses this module."""
+    """Must be called once by a program that uses this module."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, INTERRUPTION.handle)
 
 
 def run_once(command, read, timeout_s, removed=()):
-    """Values by name, and "" or why there are none. Variables that begin with one of `removed` are kept from
-    the command, unless it gives them itself."""
+    """Values by name, and "" or the reason why there are none. Variables that begin with one of `removed`
+    are kept from the command, unless it sets them itself."""
     settings, words = split_command(command)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(tuple(removed))}
     start = time.monotonic()
@@ -127,7 +128,7 @@ def run_once(command, read, timeout_s, removed=()):
     try:
         INTERRUPTION.allow()
         output = process.communicate(timeout=timeout_s)[0].decode(errors="replace")
-    except BaseException as reason:  # an interrupt too must not leave the command's processes behind
+    except BaseException as reason:  # an interrupt too must end the command's processes
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         if not isinstance(reason, subprocess.TimeoutExpired):
@@ -142,8 +143,8 @@ def run_once(command, read, timeout_s, removed=()):
 
 
 def run_round(candidates, timeout_s, quiet_limit_s, removed):
-    """One more run of each candidate. One that fails is not run again and keeps no runs: what worked only
-    sometimes is no result."""
+    """One more run of each candidate. A candidate that fails is not run again and loses its earlier runs:
+    a program that works only sometimes has no result."""
     for candidate in candidates:
         if candidate.failure:
             continue
@@ -159,14 +160,14 @@ def run_round(candidates, timeout_s, quiet_limit_s, removed):
 
 
 def disturbance(runs):
-    """Cores that others used during these runs, on average over their time."""
+    """The average number of cores that other processes used during these runs."""
     seconds = sum(run.seconds for run in runs)
     return sum(run.others_cores * run.seconds for run in runs) / seconds if seconds else 0.0
 
 
 def count_quietest(candidates, rounds):
-    """Lets only so many rounds count, those in which others used least of the machine; a choice that knows
-    nothing of what was measured."""
+    """Keeps that many rounds, those in which other processes used least of the machine; the choice does
+    not depend on the measured values."""
     by_round = list(zip(*(candidate.runs for candidate in candidates if not candidate.failure)))
     for runs in sorted(by_round, key=disturbance)[rounds:]:
         for run in runs:
@@ -174,8 +175,8 @@ def count_quietest(candidates, rounds):
 
 
 def measure(candidates, rounds, timeout_s=600.0, quiet_limit_s=0.0, removed=(), extra_rounds=0):
-    """Fills the candidates' runs. The first round warms up and is forgotten. While fewer than `rounds` were
-    quiet, up to `extra_rounds` follow; the quietest count."""
+    """Fills the candidates' runs. The first round warms up and is discarded. While fewer than `rounds`
+    rounds were quiet, up to `extra_rounds` more run; the quietest rounds count."""
     run_round(candidates, timeout_s, quiet_limit_s, removed)
     for candidate in candidates:
         candidate.runs.clear()

@@ -3,8 +3,8 @@
 
   compare.py -k 5 -c native "OMP_NUM_THREADS=2 ./cg A" -c musubi "musubi run -n 2 ./cg A"
 
-The first command is the base of the ratios. Alternation spreads whatever else the machine does over all of
-them; the first round warms up and does not count. A command that fails is reported, and makes the exit
+The first command is the base of the ratios. Alternation spreads other load of the machine over all
+commands; the first round warms up and does not count. A command that fails is reported, and makes the exit
 status 1.
 """
 
@@ -26,7 +26,8 @@ def times(candidate):
 
 
 def summarize(candidates):
-    """One dictionary by COLUMNS for each candidate; the ratio is of medians, to the first."""
+    """A dictionary by COLUMNS for each candidate; the ratio compares its median with the first
+    candidate's."""
     base = statistics.median(times(candidates[0])) if times(candidates[0]) else None
     rows = []
     for candidate in candidates:

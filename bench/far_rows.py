@@ -1,5 +1,5 @@
-"""Rows of programs at -n 2 whose ranks are made far (fabric_delay), beside libgomp. MPI has no such setting:
-beside the same kernel over MPI, what the longer round trips cost it is added up."""
+"""Rows of programs at -n 2 whose ranks are made far (fabric_delay), compared with libgomp. MPI has no such
+setting: for the same kernel over MPI, the cost of the longer round trips is added to its time."""
 
 import shlex
 
@@ -12,15 +12,15 @@ MPI_ROUND_TRIPS_US = (20, 100)
 
 
 def with_latencies(messages):
-    """The time of MPI for each length of a round trip: `messages` is how many, one after the other, the
-    program waits for, and each takes half a round trip longer."""
+    """The time of MPI for each length of a round trip: the program waits for `messages` messages one after
+    the other, and each takes half a round trip longer."""
     return rows.derived(rows.program_times("time"), lambda values: {
         f"time, {us} us": values["time"] + messages * us / 2 * 1e-6 for us in MPI_ROUND_TRIPS_US})
 
 
 def far(suite, key, title, name, arguments, bound, mpi_messages=0, mpi_bound=""):
-    """For each round trip against libgomp; `bound` is that of 20 us. With messages against the same kernel
-    over Open MPI's shared memory, too, where there is one."""
+    """For each round trip against libgomp; `bound` is that of 20 us. With `messages`, also against the
+    same kernel over Open MPI's shared memory, if Open MPI is installed."""
     program = shlex.quote(str(suite.program(name)))
     read = rows.program_times("time")
     candidates = [Candidate(rows.LIBGOMP, f"{rows.PEER_SETTINGS} {program} {arguments}", read)]
@@ -45,11 +45,11 @@ def far(suite, key, title, name, arguments, bound, mpi_messages=0, mpi_bound="")
 
 
 def groups(suite):
-    """Messages that MPI waits for, by bench/peers: a reduction and a barrier of two processes take one, as
-    does what both send each other at once. EP: three sums. heat: two a step, for one process sends its row
-    when that of the other has come. daxpy: a barrier in each region but the first. CG A: 15 times 25 steps of
-    a gather and two sums, and what lies between. transpose: an exchange and a barrier in each turn but the
-    first."""
+    """Messages that MPI waits for in bench/peers: a reduction and a barrier of two processes take one, and
+    so does an exchange in which both send at once. EP: three sums. heat: two a step, for one process sends
+    its row once the other row has arrived. daxpy: a barrier in each region but the first. CG A: 15 times
+    25 steps of a gather and two sums, and the work between them. transpose: an exchange and a barrier in
+    each turn but the first."""
     size = suite.size
     steps = size(200, 20)
     return [

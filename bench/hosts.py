@@ -19,7 +19,7 @@ def by_mpi(suite, hosts, program, arguments, carrier="mpi"):
 
 
 def without_missing_hosts(groups):
-    """The groups that can be run as far as hosts go; says why the others are left out."""
+    """The groups that the available hosts allow; says why each other group is left out."""
     if not any(group.needs_hosts for group in groups):
         return groups
     tried = subprocess.run(f"{BETWEEN_HOSTS} 1 nothing", shell=True, check=False, capture_output=True,

@@ -1,4 +1,4 @@
-"""What identifies the machine, the build and the settings behind a table."""
+"""The machine, the build and the settings that a table was measured with."""
 
 import datetime
 import os
@@ -35,7 +35,7 @@ def fields(path):
 
 
 def chosen(path):
-    """Of `one [two] three` the word in brackets."""
+    """The word in brackets of `one [two] three`."""
     text = content(path)
     return text.partition("[")[2].partition("]")[0] or text
 

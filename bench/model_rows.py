@@ -10,7 +10,7 @@ UDP_OPTIONS = "--set far_fabric=ofi --set 'ofi_provider=udp;ofi_rxd'"
 
 
 def heap_ways(suite):
-    """The four ways to the break of a heap."""
+    """The four ways to move the break of a heap."""
     here, there = "musubi: sgbrk at this process", "musubi: sgbrk at the other process"
     rounds = suite.size(200, 20)
 
@@ -48,7 +48,7 @@ def pages(suite):
 
 
 def sms_costs(suite):
-    """Over tcp and, as the paper has them, by UDP."""
+    """Over tcp, and over UDP as in the paper."""
     rounds = suite.size(200, 20)
     names = {"barrier": "barrier", "lock": "lock and unlock, by turns",
              "locks": "lock and unlock, all at once"}
@@ -70,7 +70,7 @@ def sms_costs(suite):
 
 
 def sms_program(suite, key, title, program, arguments, more_processes=0):
-    """By 2 and 4 hosts, beside MPI, which gets `more_processes`."""
+    """On 2 and 4 hosts, and compared with MPI, which gets `more_processes`."""
     read = rows.program_times("time")
     has_mpi = suite.has_mpi(f"{program}_by_mpi")
     candidates, made = [], []

@@ -1,5 +1,5 @@
-"""Rows between hosts, network namespaces with a rank on each: basic costs over tcp, beside bare sockets and
-MPI, and programs of OpenMP."""
+"""Rows between hosts, network namespaces with a rank on each: basic costs over tcp compared with bare
+sockets and MPI, and OpenMP programs."""
 
 import shlex
 
@@ -18,7 +18,7 @@ def raw(what, state):
 
 
 def gets(suite):
-    """By the fabric beside bare sockets, in one run."""
+    """By the fabric and by bare sockets, in one run."""
     kinds = {"get": ("get of 8 bytes", "8 bytes", "<= 1.1"),
              "gets": ("64 gets of 8 bytes at once, each", "64 of 8 bytes, each", ""),
              "get_block": ("get of 32 KiB", "32 KiB", "")}
@@ -35,7 +35,7 @@ def gets(suite):
 
 
 def sums(read, made):
-    """As `read`, with values made of its own: by name, how many times each counts."""
+    """As `read`, with additional sums: by name, how many times each value counts."""
     return rows.derived(read, lambda values: {
         name: sum(times * values[part] for part, times in parts.items()) for name, parts in made.items()})
 
@@ -54,13 +54,13 @@ def all_of(*reads):
 
 
 def sockets_alone(suite):
-    """A command that prints the rows of bare sockets, and what reads them."""
+    """A command that prints the rows of bare sockets, and the function that reads them."""
     command = by_musubi(suite, 2, "--plain", "network_costs", f"--csv --only sockets {suite.size(4000, 50)}")
     return command, rows.cost_rows(*(raw(what, state) for what in ("8 bytes", "32 KiB") for state in STATES))
 
 
 def faults(suite):
-    """Beside what a fault cannot do without: the bytes there and back, and what it costs on one host."""
+    """Compared with the minimum of a fault: the bytes there and back, and its cost on one host."""
     arguments = f"--csv --only cached_faults {suite.size(5000, 256)}"
     options = f"-n 2 {rows.PROTOCOL} {rows.FAULT_OPTIONS}"
     read_faults = rows.fault_rows([rows.READ_FAULT], [rows.WRITE_FAULT, rows.WRITE_MISS])
@@ -80,8 +80,8 @@ def faults(suite):
 
 
 def barrier(suite, hosts):
-    """One rank on each. The peer of two hosts is MPICH, whose processes spin; of more, or without MPICH, it
-    is Open MPI; without any MPI the barrier on one host."""
+    """One rank on each host. The peer of two hosts is MPICH, whose processes spin; of more hosts, or
+    without MPICH, it is Open MPI; without any MPI it is the barrier on one host."""
     ours, row = f"{TCP}, {hosts} hosts", "omp barrier"
     measured = f"barrier {suite.size(400 // hosts, 10)}"
     candidates = [Candidate(ours, by_musubi(suite, hosts, "", "omp_costs", measured), rows.cost_rows(row))]
@@ -108,8 +108,8 @@ def barrier(suite, hosts):
 
 
 def critical(suite):
-    """Beside the messages that a handover cannot do without: the lock's request, its way to the thread that
-    waits, and a block with what the lock guards."""
+    """Compared with the messages that a handover needs at least: the lock's request, the grant to the
+    waiting thread, and a block with the data that the lock guards."""
     handed = "omp critical, handed to the other thread"
     command, read = sockets_alone(suite)
     made = {state: {raw("8 bytes", state): 1.5, raw("32 KiB", state): 1} for state in STATES}
@@ -124,8 +124,8 @@ def critical(suite):
 
 
 def program(suite, key, title, name, arguments, bound="", against_mpi=False):
-    """By two hosts, against libgomp on one host; with `against_mpi` against the same kernel over MPI by tcp,
-    where there is one, and libgomp beside it."""
+    """On two hosts, against libgomp on one host; with `against_mpi` against the same kernel over MPI by
+    tcp, if it is installed, with libgomp as a second peer."""
     ours, mpi = "musubi, 2 hosts", "Open MPI, 2 hosts"
     plain = f"{shlex.quote(str(suite.program(name)))} {arguments}"
     read = rows.program_times("time")

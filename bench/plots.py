@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Bar charts of the ratios, one file for each kind of row, beside the table: plots.py <table.csv>"""
+"""Bar charts of the ratios, one file for each kind of row, in the folder of the table: plots.py
+<table.csv>"""
 
 import csv
 import importlib.util
@@ -15,7 +16,7 @@ TITLES = {"cost": "time of Musubi / time of the floor (smaller is better)",
 COLORS = {"yes": "#4c956c", "no": "#c8553d", "": "#8d99ae"}
 
 
-# Rows `<name>_<bytes>` that make a curve each for ours and for the peer: what the two are.
+# Rows `<name>_<bytes>` that make two curves, ours and the peer's: the names of the two.
 CURVES = {"gas_own": ("gas_own of a page", "copy of as many bytes"),
           "network_gas_own": ("gas_own of a page at another host", "get of as many bytes")}
 
@@ -47,7 +48,7 @@ def draw_kind(figure_of, kind, results, path):
     axes.barh(places, ratios, xerr=spread, height=0.6, color=[COLORS[result["holds"]] for result in results],
               error_kw={"elinewidth": 1, "capsize": 2, "ecolor": "#333333"})
     bounds = [float(result["bound"].split()[1]) if result["bound"] else 0.0 for result in results]
-    # A bar far beyond all that is required would press the others flat: it is cut, and its number tells.
+    # A bar far beyond every bound would flatten all other bars: it is cut, and labelled with its number.
     widest = max(ratios + bounds)
     axes.set_xlim(0, 1.1 * min(widest, 3 * max(bounds) or widest))
     for place, ratio, bound in zip(places, ratios, bounds):
@@ -85,8 +86,8 @@ def draw(results, folder):
 
 
 def draw_table(table):
-    """Draws table.csv beside itself, by the first interpreter that has matplotlib: the package of the
-    distribution is known to that of the distribution alone. Returns what to tell the user."""
+    """Draws the plots of table.csv in its folder, by the first interpreter that has matplotlib: only the
+    distribution's interpreter finds the distribution's package. Returns a text for the user."""
     for interpreter in dict.fromkeys([sys.executable, "/usr/bin/python3"]):
         try:
             done = subprocess.run([interpreter, __file__, table], capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""What is measured: groups of commands that run by turns, and the rows that their samples give."""
+"""The measurements: groups of commands that run alternately, and the rows computed from their samples."""
 
 import csv
 import dataclasses
@@ -12,15 +12,16 @@ import network_rows
 from alternate import Candidate, wall_time
 from table import Row, Value
 
-# libgomp's threads spin while they wait unless told otherwise, which is the harder peer on an idle machine.
+# libgomp's threads spin while they wait unless told otherwise, which makes it the harder peer on an idle
+# machine.
 LIBGOMP, PASSIVE, SEQUENTIAL = "libgomp", "libgomp passive", "1 thread"
 TWO_RANKS = "musubi -n 2"  # of OpenMP programs: the program as it is, with two threads
-# Ranks with memories of their own, on one host: what a protocol between them costs.
+# Ranks with separate memories on one host: the cost of a protocol between them.
 OWN_MEMORIES, PROTOCOL = "musubi -n 2, protocol", "--set coherence=protocol"
 FOLDERS = {"heat": "examples", "mandelbrot": "examples", "hash_table": "examples", "traversal": "examples",
            "nbody_by_sms": "examples/sms", "mandelbrot_by_sms": "examples/sms"}
 MPIRUN = "mpirun --allow-run-as-root --oversubscribe"
-# The rows of `costs`. Without the fetches ahead and the runs, which are there to save these faults.
+# The rows of `costs`. Without prefetches and runs, which exist to save these faults.
 READ_FAULT = "musubi: read fault with fetch of 32 KiB"
 WRITE_FAULT = "musubi: write fault with twin of 32 KiB"
 WRITE_MISS = "musubi: write fault with fetch and twin of 32 KiB"
@@ -33,9 +34,9 @@ class Group:
     key: str
     candidates: list
     rows: list
-    programs: list  # files without which nothing can be run
+    programs: list  # files that the group needs
     rounds_factor: int = 1
-    needs_hosts: bool = False  # bench/between_hosts must be able to make them
+    needs_hosts: bool = False  # bench/between_hosts must be able to make hosts
 
 
 def program_times(*names):
@@ -79,7 +80,7 @@ def cost_rows(*names):
 
 
 def derived(read, make):
-    """As `read`, with what `make` makes of the values besides."""
+    """As `read`, plus the values that `make` computes from them."""
     def read_and_add(output, seconds):
         values, problem = read(output, seconds)
         return ({}, problem) if problem else (values | make(values), "")
@@ -104,11 +105,11 @@ def fault_rows(read_rows, write_rows):
 
 
 class Suite:
-    """All groups, for one build tree; `quick` takes small sizes, for which no bound holds."""
+    """All groups, for one build tree; `quick` takes small sizes, to which no bound applies."""
 
     def __init__(self, build, musubi, quick):
         self.build, self.quick = build, quick
-        self.missing = set()  # of MPIs, those that the user has been told of
+        self.missing = set()  # missing MPIs that the user has been told of
         self.musubi = shlex.quote(str(musubi))
 
     def program(self, name):
@@ -159,7 +160,8 @@ class Suite:
     def barrier(self, ranks, part, floors):
         """`floors` names rows of that part of the floors; the first is the peer."""
         ours, row = f"musubi -n {ranks}", "omp barrier"
-        # Processes that outnumber the cores lose a time slice at each barrier when others use these too.
+        # Processes that outnumber the cores lose a time slice at each barrier when other processes use the
+        # cores too.
         rounds = self.size(2000 if ranks == 2 else 500, 50)
         command = f"{self.program('floors')} --csv --only {part} {rounds}"
         candidates = [Candidate(name, command, cost_rows(printed)) for name, printed in floors.items()]
@@ -274,8 +276,8 @@ class Suite:
             [self.program("costs_by_sms")])
 
     def sms_program(self, key, title, program, arguments, more_processes=0):
-        """A program of paper SMS by 2, 4, 8 processes, beside MPI, or beside 1 process where there is none.
-        `more_processes`: that MPI needs because one only hands out work."""
+        """A program of paper SMS on 2, 4, 8 processes, compared with MPI, or with 1 process if MPI is
+        missing. MPI gets `more_processes`, since one of its processes only hands out work."""
         counts = (2, 4, 8)
         by_mpi = f"{program}_by_mpi"
         has_mpi = self.has_mpi(by_mpi)
@@ -303,7 +305,7 @@ class Suite:
         return found
 
     def global_pages(self):
-        """Relocatable pages, beside the fabric's own operations and plain copies."""
+        """Relocatable pages, compared with the fabric's own operations and plain copies."""
         rounds = self.size(1000, 50)
         sizes = [4096 << shift for shift in range(0, 10, 2)]
         known = {verb: f"gas: {verb} of 8 bytes, known" for verb in ("get", "put")}
@@ -326,7 +328,8 @@ class Suite:
         ], [self.program("gas_costs")])
 
     def relocation(self, key, program, unit_of_work, arguments):
-        """gas_own where work on some pages changes hands, against pages that stay, and kept copies."""
+        """gas_own for pages whose work changes hands, compared with pages that stay, and with cached
+        copies."""
         ways, kinds = ("owned", "static", "cached"), {"time": "s", "remote": "operations"}
         names = {kind: {way: f"{key}_{way}_{kind}" for way in ways} for kind in kinds}
         read = program_values(*(name for of_kind in names.values() for name in of_kind.values()))
@@ -341,8 +344,8 @@ class Suite:
         ], [self.program(program)])
 
     def application(self, key, title, name, arguments, bound, values=("time",), sequential=""):
-        """Rows for -n 2, as one process and by the protocol, for each value that the program prints; `bound`
-        is that of one process."""
+        """Rows for -n 2, as one process and by the protocol, for each value that the program prints;
+        `bound` is that of one process."""
         plain = f"{shlex.quote(str(self.program(name)))} {arguments}".rstrip()
         read = program_times(*values)
         candidates = [
@@ -366,7 +369,7 @@ class Suite:
         return Group(key, candidates, rows, [self.program(name)])
 
     def block_sizes(self, key, title, name, arguments):
-        """One program with blocks of one size that move by themselves, and with the settings as they are."""
+        """One program with migrating blocks of one size, and with the default settings."""
         plain = f"{shlex.quote(str(self.program(name)))} {arguments}"
         candidates = [Candidate(LIBGOMP, f"{PEER_SETTINGS} {plain}", program_times("time"))]
         rows = []
@@ -455,6 +458,6 @@ class Suite:
 
 
 def missing_program(group):
-    """Why the group cannot be run, or an empty text."""
+    """The reason why the group cannot run, or an empty text."""
     missing = [path for path in group.programs if not pathlib.Path(path).exists()]
     return f"{missing[0]} does not exist: build it, or name another tree with --build" if missing else ""

@@ -1,4 +1,4 @@
-"""From samples to rows: medians, ratios with their spread, and whether a bound holds."""
+"""Turns samples into rows: medians, ratios with their spread, and whether a bound holds."""
 
 import csv
 import dataclasses
@@ -34,12 +34,12 @@ class Value:
 class Row:
     key: str
     measure: str
-    kind: str  # of COMPARE
-    unit: str  # of all times of the row
+    kind: str  # one of COMPARE
+    unit: str  # unit of all times of the row
     ours: Value
     peer: Value
-    bound: str = ""  # of HOLDS, and a number; empty: nothing is required
-    beside: Value | None = None  # another peer, for which nothing is required
+    bound: str = ""  # one of HOLDS and a number; empty: no bound
+    beside: Value | None = None  # another peer, without a bound
 
     def values(self):
         return [value for value in (self.ours, self.peer, self.beside) if value]
@@ -60,7 +60,7 @@ def holds(bound, ratio):
 
 
 def samples_of(value, candidates):
-    """The samples, and "" or why there are none that can be used."""
+    """The samples, and "" or the reason why they cannot be used."""
     candidate = candidates.get(value.candidate)
     if candidate is None:
         return [], f"{value.candidate}: not run"
@@ -75,7 +75,7 @@ def samples_of(value, candidates):
 
 
 def ratios(kind, ours, peer):
-    """The ratio of the medians, and those of the rounds, whose spread tells how far to trust it."""
+    """The ratio of the medians, and the ratios of the rounds, whose spread tells how far to trust it."""
     compare = COMPARE[kind]
     return compare(statistics.median(ours), statistics.median(peer)), list(map(compare, ours, peer))
 
@@ -85,8 +85,9 @@ def number(value):
 
 
 def judge(row, candidates, reason=""):
-    """A dictionary by COLUMNS. `candidates` are found by name. A row that has no valid result, or a `reason`
-    not to be measured, stays in the table: the column `problem` says why, and it does not hold."""
+    """A dictionary by COLUMNS. `candidates` are found by name. A row without a valid result, or with a
+    `reason` not to be measured, stays in the table: the column `problem` gives the reason, and its bound
+    does not hold."""
     result = dict.fromkeys(COLUMNS, "")
     result.update(key=row.key, measure=row.measure, kind=row.kind, unit=row.unit, bound=row.bound,
                   peer_name=row.peer.candidate, beside_name=row.beside.candidate if row.beside else "")
@@ -125,12 +126,12 @@ def judge(row, candidates, reason=""):
 
 
 def short(value, unit=""):
-    """For people: four digits, and an empty text for what there is not."""
+    """For people: four digits, and an empty text for a missing value."""
     return f"{float(value):.4g}{' ' + unit if unit else ''}" if value != "" else ""
 
 
 def format_table(results):
-    """Text of one line per row, and below it the problems and how far to trust the rest."""
+    """Text of one line per row, followed by the problems and the trustworthiness of the remaining rows."""
     heading = ["measure", "ours", "peer", "", "ratio", "p10", "p90", "bound", "holds", "other peer", "",
                "others"]
     lines = [heading]
@@ -147,7 +148,7 @@ def format_table(results):
     text = [" ".join(word.ljust(width) if column in left else word.rjust(width)
                      for column, (word, width) in enumerate(zip(line, widths))).rstrip() for line in lines]
     if any(result["disturbed"] == "yes" for result in results):
-        text.append(f"? others used more than {alternate.QUIET_CORES} cores meanwhile: the row tells little")
+        text.append(f"? other processes used more than {alternate.QUIET_CORES} cores: the row tells little")
     text += [f"PROBLEM {result['measure']}: {result['problem']}" for result in results if result["problem"]]
     return "\n".join(text)
 

@@ -1,4 +1,4 @@
-# Every folder of src/ is one static library with the sources that lie in it.
+# Every folder of src/ is one static library of the sources in that folder.
 
 add_library(musubi_flags INTERFACE)
 target_include_directories(musubi_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include
@@ -7,7 +7,7 @@ target_compile_options(musubi_flags INTERFACE
   -Wall -Wextra -Wshadow -fno-strict-aliasing -ftls-model=initial-exec
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  # What src/base/thread_safety.h says of locks.
+  # Thread-safety analysis: src/base/thread_safety.h.
   target_compile_options(musubi_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wthread-safety> $<$<COMPILE_LANGUAGE:CXX>:-Werror=thread-safety>)
 endif()
@@ -18,17 +18,18 @@ if(MUSUBI_SANITIZER)
   target_compile_options(musubi_flags INTERFACE -fsanitize=${MUSUBI_SANITIZER} -fno-omit-frame-pointer)
   target_link_options(musubi_flags INTERFACE -fsanitize=${MUSUBI_SANITIZER})
   if(MUSUBI_SANITIZER STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # The thread sanitizer does not follow fences, and gcc warns of each; the atomics around them it sees.
+    # The thread sanitizer does not follow fences, and gcc warns about each; it does see the atomics around
+    # them.
     target_compile_options(musubi_flags INTERFACE -Wno-tsan)
   endif()
 endif()
 target_link_libraries(musubi_flags INTERFACE Threads::Threads)
 
-# A program is linked with one build of the protocol layers: cmake refuses a mixture
+# A program links with one build of the protocol layers; cmake refuses a mixture
 # (docs/decisions/simulator.md).
 define_property(TARGET PROPERTY MUSUBI_BUILD BRIEF_DOCS "shipped or simulated")
 
-# One library musubi_<name> of the present folder's sources, for musubi_layer.
+# One library musubi_<name> of the current folder's sources, for musubi_layer.
 function(musubi_layer_library name)
   cmake_parse_arguments(LIBRARY "" "" "DEPENDS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/*.S)
@@ -42,7 +43,7 @@ function(musubi_layer_library name)
   endif()
 endfunction()
 
-# musubi_simulated(<list> <layer>...): the same layers, of the simulator's build where they are built twice.
+# musubi_simulated(<list> <layer>...): the same layers, in the simulator's build if they are built twice.
 function(musubi_simulated list)
   set(chosen)
   foreach(layer ${ARGN})
@@ -54,9 +55,9 @@ function(musubi_simulated list)
   set(${list} ${chosen} PARENT_SCOPE)
 endfunction()
 
-# musubi_layer(<name> [BUILT_TWICE] [DEPENDS <layer>...]): the folder's sources as the library musubi_<name>;
-# BUILT_TWICE: and again, with the hooks of the simulator (hooks/hooks.h), as musubi_<name>_simulated. The
-# layers that it depends on are added before it.
+# musubi_layer(<name> [BUILT_TWICE] [DEPENDS <layer>...]): builds the folder's sources as the library
+# musubi_<name>; with BUILT_TWICE also as musubi_<name>_simulated, with the hooks of the simulator
+# (hooks/hooks.h). Its dependencies must have been added before.
 function(musubi_layer name)
   cmake_parse_arguments(LAYER "BUILT_TWICE" "" "DEPENDS" ${ARGN})
   musubi_layer_library(${name} DEPENDS ${LAYER_DEPENDS})
@@ -66,12 +67,12 @@ function(musubi_layer name)
   endif()
 endfunction()
 
-# All tests but those of the simulator, which has one thread.
+# All tests except those of the simulator, which has one thread.
 add_custom_target(tests_of_threads)
 
 # musubi_test(<name> [SIMULATED] SOURCES ... [DEPENDS <layer>...] [LABELS ...] [TIMEOUT s]): one GoogleTest
-# program, registered test by test so that ctest names what failed. SIMULATED: of the simulator's build, and
-# labelled so.
+# program, registered test by test so that ctest names the test that failed. SIMULATED: uses the simulator's
+# build, and gets its label.
 function(musubi_test name)
   cmake_parse_arguments(TEST "SIMULATED" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT TEST_TIMEOUT)
@@ -88,7 +89,7 @@ function(musubi_test name)
   target_link_libraries(${name} PRIVATE musubi_flags ${TEST_DEPENDS} GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}")
-  # Tests that start whole jobs are not run beside each other: a few cores are less than one of them wants.
+  # Tests that start whole jobs run one at a time: one job wants more than a few cores.
   if(TEST_LABELS MATCHES "system|stress")
     set_tests_properties(${name} PROPERTIES RESOURCE_LOCK cores)
   endif()

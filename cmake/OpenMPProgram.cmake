@@ -1,12 +1,12 @@
-# Programs that stand for the user's: ordinary OpenMP programs, compiled by plain gcc against libgomp,
-# whatever compiler builds Musubi itself (clang would call another runtime interface).
+# Programs that stand for those of users: ordinary OpenMP programs, compiled by plain gcc against libgomp,
+# whichever compiler builds Musubi itself (clang would call another runtime interface).
 
 find_program(MUSUBI_GCC NAMES gcc-12 gcc REQUIRED DOC "C compiler of the OpenMP programs")
 find_program(MUSUBI_GXX NAMES g++-12 g++ REQUIRED DOC "C++ compiler of the OpenMP programs")
 set(MUSUBI_PROGRAM_FLAGS -O2 -fopenmp -Wall -Wextra CACHE STRING "Flags of the OpenMP programs")
 
 # openmp_library(<name> <source>... [FOLDER <folder>] [FLAGS <flag>...]): builds <folder>/lib<name>.so, for
-# programs that name it with LIBRARIES or open it. The target is library_<name>.
+# programs that name it under LIBRARIES or load it at run time. The target is library_<name>.
 function(openmp_library name)
   cmake_parse_arguments(LIBRARY "" "FOLDER" "FLAGS" ${ARGN})
   set(library ${CMAKE_BINARY_DIR}/${LIBRARY_FOLDER}/lib${name}.so)
@@ -26,12 +26,10 @@ function(openmp_library name)
 endfunction()
 
 # openmp_program(<name> <source>... [FOLDER <folder>] [ARGUMENTS <argument>...] [LIBRARIES <name>...]
-# [NOT_NATIVE]): builds
-# <folder>/<name> in the build tree (folder defaults to the last component of the source directory), and adds
-# the test native_<name>, which runs it under libgomp with ARGUMENTS (NOT_NATIVE: none). The property
-# OPENMP_PROGRAM of the target program_<name> holds the path (a target <name> would collide with the file
-# <folder>/<name> in ninja).
-# Headers among the sources are not compiled by themselves, but a change of theirs builds the program anew.
+# [NOT_NATIVE]): builds <folder>/<name> in the build tree (folder defaults to the last component of the source
+# directory), and adds the test native_<name>, which runs it under libgomp with ARGUMENTS (NOT_NATIVE: none).
+# The property OPENMP_PROGRAM of the target program_<name> holds the path (a target <name> would collide with
+# the file <folder>/<name> in ninja). Headers among the sources are only dependencies.
 function(openmp_program name)
   cmake_parse_arguments(PROGRAM "NOT_NATIVE" "FOLDER" "ARGUMENTS;LIBRARIES" ${ARGN})
   if(NOT PROGRAM_FOLDER)

@@ -1,21 +1,24 @@
-"""Reference pages from the public headers: a header's first comment opens the page; each comment after it
-describes the declarations that follow it, up to the next comment at the beginning of a line."""
+"""Reference pages from the public headers: a header's first comment opens the page; each later comment
+describes the declarations after it, up to the next comment that begins a line."""
 
 import re
 
 BLOCK = re.compile(r"/\*(.*?)\*/\n(.*?)(?=^/\*|\Z)", re.DOTALL | re.MULTILINE)
 NAMES = re.compile(r"^(?:[\w ]+[ *]+)?(\w+)\(|^#define (\w+)|^typedef .*?(\w+);|^} (\w+);", re.MULTILINE)
-# Neither declaration nor word for readers.
+# Lines that are neither declarations nor text for readers.
 FRAME = re.compile(r'^(#if.*|#endif|#include.*|#define \w+_H|extern "C" \{|\}|__attribute__.*)$')
 
 
 def paragraphs(comment):
-    """The text of a comment, one paragraph a line, blank lines between."""
+    """The paragraphs of a comment. Lines that are indented by four spaces become a block of code."""
     lines = [re.sub(r"^ \*? ?", "", line).rstrip() for line in comment.strip().splitlines()]
     found, current = [], []
     for line in lines + [""]:
         if line:
             current.append(line)
+        elif current and current[0].startswith("    "):
+            found.append("\n".join(["```c", *(part[4:] for part in current), "```"]))
+            current = []
         elif current:
             found.append(" ".join(current))
             current = []
@@ -33,7 +36,7 @@ def title(code):
 
 
 def section(header, level):
-    """The lines of a page about one header: (opening paragraphs, sections)."""
+    """The lines of the page for one header: (opening paragraphs, sections)."""
     blocks = BLOCK.findall(header)
     opening = paragraphs(blocks[0][0])
     lines = []
@@ -47,7 +50,7 @@ def section(header, level):
 
 
 def page(name, headers):
-    """The page of the header `name`; `headers`: the texts of it and of those that it includes."""
+    """The page of the header `name`; `headers`: the texts of this header and of those that it includes."""
     made = [f"# {name}", "",
             f"This page is made from the comments of `include/musubi/{name}` by `dev/make_docs`;",
             "do not edit it by hand.", ""]

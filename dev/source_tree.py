@@ -30,12 +30,13 @@ def files(root, suffixes, *folders):
             children[:] = sorted(child for child in children if child not in GENERATED)
             for name in sorted(names):
                 path = pathlib.Path(folder, name)
-                if path.suffix in suffixes and path.is_file() and not path.is_symlink():
+                if (name not in GENERATED and path.suffix in suffixes and path.is_file()
+                        and not path.is_symlink()):
                     found.append(path.relative_to(root))
     return found
 
 
-LAYERED = ("src", "simulator")  # the folders whose folders are layers (layers.txt)
+LAYERED = ("src", "simulator")  # their subfolders are layers (layers.txt)
 
 
 def as_included(path):

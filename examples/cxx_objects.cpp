@@ -20,7 +20,7 @@ constexpr int count = 1000;
 int failures = 0;
 int global_objects_alive = 0;
 
-// Its destructor runs after main: a wrong count must still turn the exit status.
+// Its destructor runs after main: a wrong count must still change the exit status.
 struct Registry {
   std::map<std::string, int> names;
   std::vector<std::string> order;

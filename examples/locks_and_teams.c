@@ -1,4 +1,4 @@
-// Locks, teams and their enquiries, each with a check of its own.
+// Locks, teams and the functions that query them, each with a check of its own.
 
 #include <omp.h>
 #include <stdio.h>

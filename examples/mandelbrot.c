@@ -1,4 +1,4 @@
-// The Mandelbrot set, rows handed out dynamically because they cost very different times; compared pixel by
+// The Mandelbrot set, with rows scheduled dynamically because their times differ widely; compared pixel by
 // pixel and by a checksum with a picture made by one thread.
 // Usage: mandelbrot [pixels per side] [file.pgm]
 

@@ -1,5 +1,5 @@
-// Bodies under gravity, by the leapfrog method. The same steps are repeated by one thread, which must give
-// the same bits; energy and momentum must be kept as well. Usage: nbody [bodies] [steps]
+// Bodies under gravity, by the leapfrog method. One thread repeats the same steps, and must get the same
+// bits; energy and momentum must be conserved as well. Usage: nbody [bodies] [steps]
 
 #include <math.h>
 #include <omp.h>

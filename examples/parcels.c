@@ -1,4 +1,5 @@
-/* Each process leaves parcels at the next one, which reads them without having been asked for anything.
+/* Each process leaves parcels at the next process, which reads them later and takes no part in their
+ * delivery.
  *
  *   musubi run -n 4 parcels
  */
@@ -10,11 +11,11 @@
 enum { parcels = 3, heap_bytes = 1 << 20 };
 
 struct parcel {
-  long next; /* the one that came before; 0: none */
+  long next; /* the previous parcel; 0: none */
   int from, number;
 };
 
-/* Where the newest parcel of a process is: the first word of its heap. */
+/* The first word of a process's heap: the place of its newest parcel. */
 enum { newest = 0 };
 
 static void require(int holds) {
@@ -30,7 +31,7 @@ static void send(int process, int number) {
   require(musubi_gput(process, newest, &place, sizeof place) == 0);
 }
 
-/* Result: how many there were. */
+/* Result: the number of parcels. */
 static int read_all(int self) {
   int count = 0;
   const long* const first = musubi_gaddress(self, newest);
@@ -47,7 +48,7 @@ int main(int argc, char** argv) {
   if (musubi_init(&argc, &argv) != MUSUBI_OK) return EXIT_FAILURE;
   const int self = musubi_rank(), next = (self + 1) % musubi_size();
   require(ginit(heap_bytes) == 0);
-  require(sgbrk(self, sizeof(long)) == newest); /* the first memory of all; the heap is full of zeros */
+  require(sgbrk(self, sizeof(long)) == newest); /* the first allocation; the heap is zeroed */
   musubi_barrier();
 
   for (int i = 0; i < parcels; ++i) send(next, i);

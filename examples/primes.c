@@ -1,4 +1,4 @@
-/* Counts primes: ranks take chunks of numbers in turn, and put their findings together under a lock.
+/* Counts primes: ranks take chunks of numbers in turn, and combine their results under a lock.
  *
  *   musubi run -n 4 primes
  *
@@ -12,7 +12,7 @@ enum { limit = 200000, chunk = 1000, board_lock = 0 };
 enum { expected_primes = 17984, expected_largest = 199999 };
 
 struct board {
-  uint64_t next;    /* atomic: the next number to look at */
+  uint64_t next;    /* atomic: the next number to test */
   uint64_t primes;  /* under board_lock */
   uint64_t largest; /* under board_lock */
 };

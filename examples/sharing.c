@@ -1,4 +1,4 @@
-// Where data lives and how it is shared, combined and copied in OpenMP, each with a check of its own.
+// Storage, sharing, reduction and copying of data in OpenMP, each with a check of its own.
 
 #include <complex.h>
 #include <omp.h>

@@ -1,7 +1,7 @@
-/* Explicit shared memory: every rank runs main() of its own, and only what musubi_alloc returns is shared.
+/* Explicit shared memory: every rank runs main() of its own, and only memory of musubi_alloc is shared.
  *
- * The ranks stand in a ring of cells. In each step a rank adds its left neighbour's cell to its own; on the
- * way they also count with an atomic word, and build one list out of memory that each of them allocated.
+ * The ranks form a ring of cells. In each step a rank adds its left neighbour's cell to its own; in
+ * addition they count with an atomic word, and build one list out of memory that each of them allocated.
  *
  *   musubi run -n 4 spmd_ring
  */
@@ -26,7 +26,7 @@ static void require(int result) {
   if (result != MUSUBI_OK) musubi_abort(1, musubi_error_text(result));
 }
 
-/* What the cells must be after all steps, computed without sharing. */
+/* The expected cells after all steps, computed without sharing. */
 static uint64_t expected_cell(int rank, int ranks) {
   uint64_t cells[64], next[64];
   for (int i = 0; i < ranks; ++i) cells[i] = (uint64_t)i + 1;
@@ -49,7 +49,7 @@ static void walk_the_ring(struct world* world, int rank, int ranks) {
   }
 }
 
-/* Puts memory of this rank into the list that all ranks build. */
+/* Adds memory of this rank to the list that all ranks build. */
 static void join_the_list(struct world* world, int rank) {
   struct node* node = musubi_alloc(sizeof *node);
   if (node == NULL) musubi_abort(1, "no shared memory left");
@@ -60,7 +60,7 @@ static void join_the_list(struct world* world, int rank) {
   require(musubi_unlock(list_lock));
 }
 
-/* The sum of the ranks in the list, which must hold each once. */
+/* The sum of the ranks in the list, which must contain each once. */
 static int sum_of_list(const struct world* world) {
   int sum = 0;
   for (const struct node* node = world->list; node != NULL; node = node->next) sum += node->rank;
@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
          correct ? "correct" : "WRONG");
 
   require(musubi_barrier());
-  if (rank == ranks - 1) { /* memory of all ranks goes home */
+  if (rank == ranks - 1) { /* frees the memory of all ranks */
     for (struct node* node = world->list; node != NULL;) {
       struct node* next = node->next;
       require(musubi_free(node));

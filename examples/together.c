@@ -1,5 +1,5 @@
-/* All of Musubi's interfaces in one program: shared memory, a global heap, relocatable pages, SMS. The ranks
- * sort the numbers of a shared array into classes.
+/* All of Musubi's interfaces in one program: shared memory, a global heap, relocatable pages, SMS. The
+ * ranks sort the numbers of a shared array into classes.
  *
  *   musubi run -n 4 together
  */
@@ -48,7 +48,7 @@ static long fill_and_find_largest(long* array, int* begin, int* end) {
   return largest;
 }
 
-/* Global pages: everybody counts; the last rank brings the counts to itself and adds them up. */
+/* Global pages: every rank counts; the last rank brings the counts to itself and adds them up. */
 static void count_classes(const long* array, int begin, int end) {
   const gas_address counts = gas_alloc(classes * sizeof(uint64_t), page_bytes, 0);
   if (counts == 0) require_pages(-1);
@@ -66,7 +66,8 @@ static void count_classes(const long* array, int begin, int end) {
   require_pages(gas_free(counts));
 }
 
-/* The global heap: each rank leaves a letter at the next one; offset 0 says where the last letter is. */
+/* The global heap: each rank leaves a letter at the next rank; offset 0 holds the place of the last
+   letter. */
 static void send_letter(long largest) {
   const int to = (rank + 1) % ranks;
   const struct letter letter = {0, rank, largest};
@@ -83,7 +84,7 @@ static long read_letter(void) {
   return letter.largest;
 }
 
-/* SMS: the board is bound to the lock; nobody goes on before all have written to it. */
+/* SMS: the board is bound to the lock; no rank goes on before all ranks have written to the board. */
 static long agree(struct board* board, long largest) {
   sms_lock(board_lock);
   if (largest > board->largest) board->largest = largest;

@@ -1,5 +1,5 @@
 // A search tree linked by pointers: nodes are allocated inside parallel regions by different threads, linked
-// below locks, walked and freed by other threads than those that made them.
+// under locks, walked and freed by threads other than those that allocated them.
 // Usage: tree [keys]
 
 #include <omp.h>

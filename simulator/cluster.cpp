@@ -21,7 +21,7 @@ vm::Space random_space(const Configuration& c) {
     segment.home = Rank{static_cast<std::uint32_t>(random.below(c.nodes))};
     segment.slice_bytes = segment.block_bytes * ((c.blocks + c.nodes - 1) / c.nodes);
     if (c.whole_cells != 0) segment.element_bytes = c.cell_bytes;
-    if (c.policy == Policy::mixed) segment.policy = static_cast<std::uint8_t>(i % 2);
+    if (c.policy == Policy::mixed) segment.policy = static_cast<std::uint8_t>(i % mixed_policies);
     space.add(segment);
     base += 0x1000000;
   }
@@ -66,11 +66,13 @@ void Cluster::add_nodes() {
   options.locks = configuration_.locks;
   options.preemption = configuration_.preemption;
   options.interruption = configuration_.interruption;
+  options.wrong_habits = configuration_.wrong_habits;
   options.coarse_faults = configuration_.coarse_faults != 0;
   options.plain_flags = configuration_.plain_flags != 0;
   options.background = configuration_.background != 0;
   options.lock_uses = configuration_.lock_uses;
   options.parcel_bytes = configuration_.parcel_bytes;
+  options.unused_barriers = configuration_.unused_barriers;
   options.room_bytes = std::size_t{configuration_.room_blocks} * configuration_.block_bytes;
   const coherence::PrivateParts* parts = private_parts_.empty() ? nullptr : &private_parts_;
   for (std::uint32_t rank = 0; rank < configuration_.nodes; ++rank) {
@@ -78,7 +80,7 @@ void Cluster::add_nodes() {
   }
 }
 
-// A block each: what counts is their number, and that they do not lie in the order in which they come.
+// Each has one block. Their number matters, and that addresses do not follow the order of addition.
 BlockId Cluster::add_late_segments() {
   late_begin_ = space_.segments().size();
   const BlockId first{space_.blocks()};
@@ -90,7 +92,9 @@ BlockId Cluster::add_late_segments() {
     segment.block_bytes = configuration_.block_bytes;
     segment.bytes = segment.block_bytes;
     segment.home = Rank{static_cast<std::uint32_t>(number % configuration_.nodes)};
-    if (configuration_.policy == Policy::mixed) segment.policy = static_cast<std::uint8_t>(number % 2);
+    if (configuration_.policy == Policy::mixed) {
+      segment.policy = static_cast<std::uint8_t>(number % mixed_policies);
+    }
     const vm::Segment& added = space_.add(segment);
     if (space_.block_at(segment.base) != added.first_block) violate("late segment %zu is not found", number);
   }
@@ -109,7 +113,8 @@ void Cluster::remove_late_segments() {
 
 bool Cluster::has_fixed_home(BlockId block) const {
   if (configuration_.policy == Policy::home_based) return true;
-  return configuration_.policy == Policy::mixed && space_.segment_of(block).policy != 0;
+  return configuration_.policy == Policy::mixed &&
+         space_.segment_of(block).policy == number_of(coherence::Policy::home_based);
 }
 
 std::uint64_t Cluster::total(trace::Counter counter) {

@@ -27,8 +27,8 @@ class Cluster {
   fabric::sim::Network& network() { return network_; }
   const vm::Space& space() const { return space_; }
   const coherence::PrivateParts& private_parts() const { return private_parts_; }
-  // Between two phases (Configuration::late_segments): the segments that came last go, or new ones come.
-  // Result: the first block of the new ones; all blocks behind it are new, too.
+  // Between two phases (Configuration::late_segments): removes the latest segments, or adds new ones.
+  // Result: the first new block; all blocks after it are new, too.
   BlockId add_late_segments();
   void remove_late_segments();
 

@@ -1,6 +1,8 @@
 #include "simulator/configuration.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/random.h"
 
@@ -38,6 +40,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("counters", c.counters_percent);
   visit("preemption", c.preemption);
   visit("interruption", c.interruption);
+  visit("wrong_habits", c.wrong_habits);
   visit("coarse_faults", c.coarse_faults);
   visit("late_segments", c.late_segments);
   visit("plain_flags", c.plain_flags);
@@ -48,7 +51,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("whole_cells", c.whole_cells);
   visit("room", c.room_blocks);
   visit("discards", c.discards_percent);
-  visit("unused_barriers", c.protocol.entry_unused_barriers);
+  visit("unused_barriers", c.unused_barriers);
   visit("parcel", c.parcel_bytes);
   visit("check_every", c.check_every);
   visit("lease", c.protocol.lease_ticks);
@@ -87,6 +90,30 @@ void for_each_field(C& c, Visit&& visit) {
   visit("freeze_per_mille", c.hostility.freeze_per_mille);
   visit("freeze_ns", c.hostility.freeze_ns);
   visit("operations_max", c.hostility.operations_max);
+}
+
+template <class Field>
+bool read(std::string_view text, Field& field) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  if (const auto read = std::from_chars(text.data(), end, value); read.ec != std::errc{} || read.ptr != end)
+    return false;
+  field = static_cast<Field>(value);
+  return true;
+}
+bool read(std::string_view text, Policy& policy) {
+  const auto* const found = std::ranges::find(policy_names, text);
+  if (found == policy_names.end()) return false;
+  policy = static_cast<Policy>(found - policy_names.begin());
+  return true;
+}
+
+template <class Field>
+std::string text_of(const Field& field) {
+  return std::to_string(static_cast<std::uint64_t>(field));
+}
+std::string text_of(Policy policy) {
+  return std::string(name_of(policy));
 }
 
 void draw_hostility(Random& random, Configuration& c) {
@@ -199,7 +226,7 @@ Configuration draw(std::uint64_t seed) {
   c.nested_percent = one_of(random, std::array{0u, 30u, 60u});
   c.moves_percent = one_of(random, std::array{0u, 0u, 20u});
   c.whole_cells = static_cast<std::uint32_t>(random.below(2));
-  c.protocol.entry_unused_barriers = one_of(random, std::array<std::uint64_t, 4>{0, 1, 1, 2});
+  c.unused_barriers = one_of(random, std::array<std::uint64_t, 4>{0, 1, 1, 2});
   c.protocol.relay_places = one_of(random, std::array{0u, 1u, 2u, 8u});
   c.protocol.first_changes_share = one_of(random, std::array<std::size_t, 2>{1, 16});
   c.protocol.far_run_bytes_max = c.block_bytes * one_of(random, std::array<std::size_t, 3>{0, 8, 32});
@@ -208,7 +235,7 @@ Configuration draw(std::uint64_t seed) {
 }
 
 Configuration as_policy_allows(Configuration c) {
-  if (c.policy != Policy::entry) return c;
+  if (!orders_by_locks_alone(c.policy)) return c;
   c.styles &= ~(1u << static_cast<unsigned>(Style::handover));
   c.outsiders = 0;
   c.pinned_percent = 0;
@@ -218,14 +245,12 @@ Configuration as_policy_allows(Configuration c) {
   return c;
 }
 
-bool set(Configuration& configuration, std::string_view name, std::uint64_t value) {
-  bool found = false;
+bool set(Configuration& configuration, std::string_view name, std::string_view text) {
+  bool is_set = false;
   for_each_field(configuration, [&](std::string_view field_name, auto& field) {
-    if (field_name != name) return;
-    field = static_cast<std::remove_reference_t<decltype(field)>>(value);
-    found = true;
+    if (field_name == name) is_set = read(text, field);
   });
-  return found;
+  return is_set;
 }
 
 std::vector<std::string_view> field_names() {
@@ -249,7 +274,7 @@ std::string flags(const Configuration& configuration) {
     ++index;
     if (!shown) return;
     if (!text.empty()) text += ' ';
-    text.append("--").append(name).append("=").append(std::to_string(value));
+    text.append("--").append(name).append("=").append(text_of(field));
   });
   return text;
 }

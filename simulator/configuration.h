@@ -16,7 +16,7 @@
 
 namespace musubi::sim {
 
-// What the program does with a block during one phase; one bit each in Configuration::styles.
+// The use of a block during one phase; one bit each in Configuration::styles.
 enum class Style : std::uint8_t {
   untouched,
   scattered,      // each cell belongs to a random thread: false sharing
@@ -50,10 +50,11 @@ struct Configuration {
   std::uint32_t counters_percent = 0;  // cells of any block that only atomic additions touch
   std::uint32_t private_percent = 0;   // blocks with a part that belongs to each rank alone
   std::uint32_t preemption = 0;        // accesses that may happen inside a change of protection
-  std::uint32_t interruption = 0;      // places inside the protocol where others get in between
+  std::uint32_t interruption = 0;      // places inside the protocol where other tasks run
+  std::uint32_t wrong_habits = 0;      // uses of a block that find random habits; needs interruption
   std::uint32_t coarse_faults = 0;     // 1: the memory cannot tell reads from writes
   std::uint32_t plain_flags = 0;    // 1: the nodes are told that the program hands data over by plain flags
-  std::uint32_t background = 0;     // 1: each node has a background
+  std::uint32_t background = 0;     // 1: each node polls in the background
   std::uint32_t lock_uses = 0;      // in a row, until a lock stays with its node; 0: none does
   std::uint32_t late_segments = 0;  // 1: segments come and go between phases
   // Of the policy entry: locks taken inside of another lock; barriers at which a thread moves pages to
@@ -61,7 +62,8 @@ struct Configuration {
   std::uint32_t nested_percent = 0;
   std::uint32_t moves_percent = 0;
   std::uint32_t whole_cells = 0;
-  std::uint32_t parcel_bytes = 4096;   // of `entry`: updates that go with the word that there are some
+  std::uint64_t unused_barriers = 0;   // after which an unused page is unmapped; 0: never
+  std::uint32_t parcel_bytes = 4096;   // of `entry`: updates sent with the announcement
   std::uint32_t room_blocks = 0;       // of the smallest size, that each node has memory for; 0: for all
   std::uint32_t discards_percent = 0;  // uses of a whole block that make it zeros, and give its memory back
   std::uint32_t check_every = 1;       // events between checks of one block's state
@@ -76,13 +78,13 @@ struct Configuration {
 // Draws a random configuration; equal seeds give equal ones.
 Configuration draw(std::uint64_t seed);
 
-// The same without what the policy does not promise: programs for `entry` hand nothing over but by locks and
-// barriers, all of their threads come to the barriers, and their stacks lie elsewhere.
+// The same without the styles that the policy does not support: programs for `entry` hand data over by locks
+// and barriers alone, all of their threads come to the barriers, and their stacks are elsewhere.
 Configuration as_policy_allows(Configuration configuration);
 
-// Sets the field called `name` ("nodes", "lease", "torn", ...). Result: false when there is none of this
-// name.
-bool set(Configuration& configuration, std::string_view name, std::uint64_t value);
+// Sets the field called `name` ("nodes", "lease", "torn", ...) to a number, or "policy" to a name of
+// policy.h. Result: false if no field has this name, or it has no such value.
+bool set(Configuration& configuration, std::string_view name, std::string_view text);
 std::vector<std::string_view> field_names();
 
 // The flags that make this configuration again: "--seed=7 --nodes=3 ...".

@@ -1,10 +1,5 @@
 #include "simulator/make_protocol.h"
 
-#include <utility>
-#include <vector>
-
-#include "coherence/home_based/home_based.h"
-#include "coherence/policies.h"
 #include "simulator/policies/directory.h"
 #include "simulator/policies/notices.h"
 #include "simulator/policies/timestamps.h"
@@ -13,44 +8,26 @@ namespace musubi::sim {
 namespace {
 
 template <class Made>
-std::unique_ptr<Made> make(const ProtocolGround& g) {
-  return std::make_unique<Made>(g.space, g.fabric, g.vm, g.counters, g.grants, g.memory, g.parameters,
-                                g.private_parts);
-}
-
-MadeProtocol make_entry(const ProtocolGround& g) {
-  auto made = std::make_unique<coherence::EntryConsistency>(g.space, g.fabric, g.vm, g.counters, g.grants,
-                                                            g.memory, g.parameters, g.entry_memory);
-  coherence::PageManagers* const page_managers = made.get();
-  return {std::move(made), nullptr, page_managers};
+coherence::MadeProtocol make(const coherence::PolicyArguments& a) {
+  return {std::make_unique<Made>(a.space, a.fabric, a.vm, a.counters, a.grants, a.memory, a.parameters,
+                                 a.private_parts)};
 }
 
 }  // namespace
 
-MadeProtocol make_protocol(Policy policy, const ProtocolGround& ground) {
+coherence::MadeProtocol make_protocol(Policy policy, const coherence::PolicyArguments& arguments) {
   switch (policy) {
+    case Policy::mixed:
+      return coherence::make_policies(mixed_policies, arguments);
     case Policy::directory:
-      return {make<coherence::Directory>(ground), nullptr};
+      return make<coherence::Directory>(arguments);
     case Policy::notices:
-      return {make<coherence::Notices>(ground), nullptr};
+      return make<coherence::Notices>(arguments);
     case Policy::timestamps:
-      return {make<coherence::Timestamps>(ground), nullptr};
-    case Policy::home_based:
-      return {make<coherence::HomeBased>(ground), nullptr};
-    case Policy::entry:
-      return make_entry(ground);
+      return make<coherence::Timestamps>(arguments);
     default:
-      break;
+      return coherence::make_policy(static_cast<coherence::Policy>(policy), arguments);
   }
-  auto migrating = make<coherence::Migrating>(ground);
-  const coherence::Migrating* const seen = migrating.get();
-  if (policy == Policy::migrating) return {std::move(migrating), seen};
-  std::vector<std::unique_ptr<coherence::Protocol>> policies;
-  policies.push_back(std::move(migrating));
-  policies.push_back(make<coherence::HomeBased>(ground));
-  return {std::make_unique<coherence::Policies>(ground.space, std::move(policies), *ground.memory.signature,
-                                                ground.parameters.signature_notices_max),
-          seen};
 }
 
 }  // namespace musubi::sim

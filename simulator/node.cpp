@@ -18,8 +18,8 @@ constexpr std::size_t entry_list_bytes = std::size_t{1} << 20;
 }  // namespace
 
 // Notices of the signature: `migrating` has as many as it is told. `notices` has room for a notice of every
-// block, since nothing sums up what it would drop. The others hand on no notices. The policies for comparison
-// are made for one thread per rank, where nothing gets in between two steps.
+// block, since it has no summary of dropped notices. `directory` and `timestamps` hand on no notices. The
+// policies for comparison are made for one thread per rank, which no other task interrupts between two steps.
 NodeOptions Node::completed(NodeOptions options) {
   std::size_t& notices_max = options.protocol.signature_notices_max;
   if (is_for_comparison(options.policy)) options.interruption = options.lock_uses = 0;
@@ -46,7 +46,7 @@ coherence::entry::Sizes Node::entry_sizes() const {
   return {fabric_.ranks(), space_.blocks_max(), options_.locks, entry_list_bytes, options_.parcel_bytes};
 }
 
-MadeProtocol Node::make_protocol(const coherence::PrivateParts* private_parts) {
+coherence::MadeProtocol Node::make_protocol(const coherence::PrivateParts* private_parts) {
   if (options_.policy == Policy::directory) {
     fabric_.attach({coherence::Directory::sharers_region, reinterpret_cast<std::byte*>(sharers_.data()),
                     sharers_.size() * sizeof(std::uint64_t)});
@@ -54,16 +54,17 @@ MadeProtocol Node::make_protocol(const coherence::PrivateParts* private_parts) {
   if (options_.policy == Policy::entry) {
     fabric_.attach({coherence::updates_region, updates_.data(), updates_.size()});
   }
-  return sim::make_protocol(options_.policy, {space_,
-                                              fabric_,
-                                              vm_,
-                                              fabric_.counters(),
-                                              grants_,
-                                              {private_.data(), published_.data(), words_.data(),
-                                               entries_.data(), &signature_, &pages_, &races_},
-                                              options_.protocol,
-                                              private_parts,
-                                              {entry_sizes_, updates_.data(), 0, nullptr}});
+  return sim::make_protocol(
+      options_.policy,
+      {space_,
+       fabric_,
+       vm_,
+       fabric_.counters(),
+       grants_,
+       {private_.data(), published_.data(), words_.data(), entries_.data(), &signature_, &pages_, &races_},
+       options_.protocol,
+       private_parts,
+       {entry_sizes_, updates_.data(), 0, nullptr, options_.unused_barriers}});
 }
 
 Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
@@ -106,7 +107,7 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       released_(*this),
       budget_(*this),
       room_waker_(*this),
-      background_(flags_, protocol_->ordering(), stand_, fabric.counters()) {
+      background_(flags_, protocol_->ordering(), activity_, fabric.counters()) {
   if (options_.room_bytes != 0 && protocol_->room() != nullptr) {
     room_keeper_ =
         std::make_unique<sync::RoomKeeper>(fabric, *protocol_->room(), flags_, budget_, room_waker_,
@@ -149,8 +150,9 @@ Task<> Node::write(BlockId block, std::size_t begin, std::span<const std::byte> 
   return access({block, begin, const_cast<std::byte*>(from.data()), from.size(), vm::Access::write});
 }
 
-sync::Stand::Operation Node::begin_operation() {
-  return sync::Stand::Operation(stand_, [this] { return options_.threads + options_.outsiders > 1; });
+sync::RankActivity::Operation Node::begin_operation() {
+  return sync::RankActivity::Operation(activity_,
+                                       [this] { return options_.threads + options_.outsiders > 1; });
 }
 
 std::size_t Node::Budget::held() const noexcept {
@@ -180,7 +182,7 @@ const char* Node::Bell::on_message(Rank, std::span<const std::byte>) noexcept {
 }
 
 void Node::Released::on_released() noexcept {
-  node_.stand_.note_release_at_barrier();
+  node_.activity_.note_release_at_barrier();
   node_.flags_.free(std::exchange(node_.kept_, {}));
 }
 
@@ -194,9 +196,9 @@ Task<> Node::answer() {
   (void)co_await background_.answer();
 }
 
-Task<> Node::take_turn() {
+Task<> Node::poll() {
   auto pass = co_await answering_.enter();
-  (void)co_await background_.turn();
+  (void)co_await background_.poll();
 }
 
 // Where nothing more can go, a job of real ranks would end. Here the program goes on.
@@ -210,19 +212,19 @@ Task<> Node::make_room() {
 Task<bool> Node::fault(BlockId block, coherence::Touch touch) {
   if (room_keeper_ != nullptr) co_await make_room();
   if (!flags_.in_use()) co_return co_await flags_.fault(block, touch, true);
-  const sync::Stand::Operation operation = begin_operation();
+  const sync::RankActivity::Operation operation = begin_operation();
   co_return co_await flags_.fault(block, touch, operation.siblings());
 }
 
 Task<> Node::flush() {
   co_await flags_.renew();
-  const sync::Stand::Operation operation = begin_operation();
+  const sync::RankActivity::Operation operation = begin_operation();
   co_await flags_.flush(operation.siblings());
 }
 
 Task<> Node::modify(BlockId block, coherence::Modification& modification) {
   if (!flags_.in_use()) co_return co_await flags_.modify(block, modification, true);
-  const sync::Stand::Operation operation = begin_operation();
+  const sync::RankActivity::Operation operation = begin_operation();
   co_await flags_.modify(block, modification, operation.siblings());
 }
 
@@ -232,7 +234,7 @@ Task<bool> Node::discard(BlockId block) {
 }
 
 Task<> Node::release(sync::Channel channel) {
-  const sync::Stand::Operation operation = begin_operation();
+  const sync::RankActivity::Operation operation = begin_operation();
   co_await flags_.release(channel, operation.siblings());
 }
 
@@ -242,7 +244,7 @@ Task<> Node::acquire(sync::Channel channel) {
     co_await clock_.acquire(channel);
     co_return co_await protocol_->ordering().show_held_back();
   }
-  const sync::Stand::Operation operation = begin_operation();
+  const sync::RankActivity::Operation operation = begin_operation();
   co_await flags_.acquire(operation.siblings());
 }
 
@@ -263,7 +265,7 @@ Task<bool> Node::try_lock(LockId lock) {
 
 Task<> Node::after_lock() {
   if (!protocol_->ordering().holds_back()) co_return;
-  const sync::Stand::Operation operation = begin_operation();
+  const sync::RankActivity::Operation operation = begin_operation();
   co_await flags_.acquire(operation.siblings());
 }
 
@@ -274,7 +276,7 @@ Task<> Node::unlock(LockId lock) {
 
 Task<> Node::hand_over(Task<> unlock) {
   if (!flags_.in_use()) co_return co_await flags_.hand_over(std::move(unlock), true);
-  const sync::Stand::Operation operation = begin_operation();
+  const sync::RankActivity::Operation operation = begin_operation();
   co_await flags_.hand_over(std::move(unlock), operation.siblings());
 }
 
@@ -325,14 +327,14 @@ Task<> Node::barrier(sync::Barrier::Payload& payload) {
   const bool complete = options_.outsiders == 0;
   const bool believed = options_.bug == InjectedBug::forgotten_too_early;
   flags_.note_barrier();
-  stand_.enter_barrier(complete);
-  for (unsigned look = 0; stand_.background_works(); ++look) co_await pause(look);
+  activity_.enter_barrier(complete);
+  for (unsigned look = 0; activity_.background_works(); ++look) co_await pause(look);
   complete ? flags_.end_alone_at_rest() : co_await flags_.end_alone();
   if (flags_.in_use()) co_await flags_.before_barrier(!complete);
   kept_ = flags_.kept_locks();
   co_await barrier_.arrive(payload, complete, complete || believed);
   if (flags_.in_use() || protocol_->ordering().holds_back()) co_await flags_.after_barrier(!complete);
-  stand_.leave_barrier();
+  activity_.leave_barrier();
   while (waiting != nullptr) {
     Meeting* next = waiting->next;
     *waiting->payload = payload;

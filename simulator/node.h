@@ -1,5 +1,5 @@
-// One simulated rank: memory, software MMU, protocol and synchronisation over the simulated fabric; and what
-// a program may do there, as tasks.
+// One simulated rank: memory, software MMU, protocol and synchronisation over the simulated fabric, and
+// the operations of a program as tasks.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,9 @@
 #include "sync/control_layout.h"
 #include "sync/flag_order.h"
 #include "sync/lock_table.h"
+#include "sync/rank_activity.h"
 #include "sync/reader_writer_locks.h"
 #include "sync/room_keeper.h"
-#include "sync/stand.h"
 #include "sync/wait_records.h"
 #include "vm/space.h"
 
@@ -38,16 +38,18 @@ struct NodeOptions {
   coherence::Parameters protocol;  // its hooks are the node's affair
   InjectedBug bug = InjectedBug::none;
   std::uint32_t threads = 1;    // that meet at barriers
-  std::uint32_t outsiders = 0;  // the others
+  std::uint32_t outsiders = 0;  // threads that come to no barrier
   std::uint32_t locks = 1;
-  unsigned preemption = 0;          // percent of accesses that may happen inside a change of protection
-  unsigned interruption = 0;        // percent of the places inside the protocol where others get in between
-  bool coarse_faults = false;       // a write fault of an invalid block says "read" first
-  bool plain_flags = false;         // the program hands data over by plain flags
-  bool background = false;          // somebody takes background turns
-  std::uint32_t lock_uses = 0;      // in a row, until a lock stays; 0: none does
-  std::size_t room_bytes = 0;       // memory for blocks; 0: for all
-  std::size_t parcel_bytes = 4096;  // of entry::Sizes
+  unsigned preemption = 0;            // percent of accesses that may happen inside a change of protection
+  unsigned wrong_habits = 0;          // percent of the uses of a block that find random habits
+  unsigned interruption = 0;          // percent of the places inside the protocol where other tasks run
+  bool coarse_faults = false;         // a write fault of an invalid block says "read" first
+  bool plain_flags = false;           // the program hands data over by plain flags
+  bool background = false;            // a thread polls in the background
+  std::uint32_t lock_uses = 0;        // in a row, until a lock stays; 0: none does
+  std::size_t room_bytes = 0;         // memory for blocks; 0: for all
+  std::size_t parcel_bytes = 4096;    // of entry::Sizes
+  std::uint64_t unused_barriers = 0;  // of coherence::EntryMemory
 };
 
 class Node {
@@ -75,7 +77,7 @@ class Node {
   sync::Background& background() { return background_; }
   // Its tasks, one at a time.
   Task<> answer();
-  Task<> take_turn();
+  Task<> poll();
   // omp flush.
   Task<> flush();
   // The caller alone uses the block, and has no use for its bytes. Result: whether it is zeros now.
@@ -143,6 +145,7 @@ class Node {
     void pass() noexcept override;
     void touch() noexcept override;
     std::size_t stretch(std::size_t bytes) noexcept override;
+    void spoil(std::byte* guesses, std::size_t bytes) noexcept override;
 
    private:
     Node& node_;
@@ -209,13 +212,13 @@ class Node {
   NodeOptions completed(NodeOptions options);
   static sync::ControlLayout control_layout(std::uint32_t ranks, const NodeOptions& options);
   coherence::entry::Sizes entry_sizes() const;
-  MadeProtocol make_protocol(const coherence::PrivateParts* private_parts);
+  coherence::MadeProtocol make_protocol(const coherence::PrivateParts* private_parts);
   void serve(Task<> task);
   Task<> make_room();
   Task<> open(BlockId block, coherence::Touch touch);
   Task<bool> fault(BlockId block, coherence::Touch touch);
   Task<> access(PendingAccess pending);
-  sync::Stand::Operation begin_operation();
+  sync::RankActivity::Operation begin_operation();
   Task<> after_lock();
   Task<> hand_over(Task<> unlock);
   static Task<> expire(sync::Conditions& conditions, remote_lock::Grants::Expiry expiry,
@@ -234,7 +237,7 @@ class Node {
   PreemptedVm vm_;
   ZeroArray<std::byte> private_;
   ZeroArray<std::byte> published_;
-  ZeroArray<coherence::BlockWords> words_;  // and behind them what visitors mark
+  ZeroArray<coherence::BlockWords> words_;  // followed by the marks of visitors
   ZeroArray<coherence::Entry> entries_;
   ZeroArray<std::uint64_t> sharers_;  // of the policy directory
   const coherence::entry::Sizes entry_sizes_;
@@ -242,7 +245,7 @@ class Node {
   ZeroArray<std::byte> control_;
   remote_lock::Grants grants_;
   coherence::Signature signature_;
-  MadeProtocol made_;
+  coherence::MadeProtocol made_;
   coherence::Protocol* const protocol_;
   sync::Barrier barrier_;
   sync::LockTable locks_;
@@ -252,7 +255,7 @@ class Node {
   std::vector<Task<>> alarms_;
   sync::Clock clock_;
   sync::FlagOrder flags_;
-  sync::Stand stand_;
+  sync::RankActivity activity_;
   Bell bell_;
   Released released_;
   sync::LockTable::Kept kept_;

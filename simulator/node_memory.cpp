@@ -1,5 +1,5 @@
-// The memory of a simulated rank: accesses in the middle of the protocol's work, and places where others get
-// in between.
+// The memory of a simulated rank: accesses in the middle of the protocol's work, and places where other tasks
+// run.
 #include <algorithm>
 #include <cstring>
 
@@ -92,6 +92,12 @@ void Node::Interrupted::touch() noexcept {
 
 std::size_t Node::Interrupted::stretch(std::size_t bytes) noexcept {
   return std::min<std::size_t>(bytes, node_.fabric_.world().random().between(1, longest_stretch_bytes));
+}
+
+void Node::Interrupted::spoil(std::byte* guesses, std::size_t bytes) noexcept {
+  Random& random = node_.fabric_.world().random();
+  if (node_.options_.wrong_habits == 0 || !random.chance(node_.options_.wrong_habits)) return;
+  for (std::size_t i = 0; i < bytes; ++i) guesses[i] = static_cast<std::byte>(random.below(256));
 }
 
 void Node::PreemptedVm::open_read(vm::BlockRun run) noexcept {

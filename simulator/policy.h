@@ -1,49 +1,48 @@
 // Which coherence protocol a simulated job runs.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
+#include "coherence/policy.h"
+
 namespace musubi::sim {
 
-// `migrating`, `home_based` and `entry` are those of real jobs, `mixed` has the first two by turns, segment
-// by segment. The others are there to be compared with (docs/decisions/policies.md).
+// The policies of real jobs; `mixed`, which gives the segments the first two alternately; and policies for
+// comparison (docs/decisions/policies.md).
 enum class Policy : std::uint8_t {
-  migrating,
+#define MUSUBI_POLICY(number, name, c_name, use) name,
+#include "coherence/policies.def"
+#undef MUSUBI_POLICY
+  mixed,
   directory,
   notices,
   timestamps,
-  home_based,
-  mixed,
-  entry,
   count
 };
 
+inline constexpr std::array<std::string_view, static_cast<std::size_t>(Policy::count)> policy_names{
+#define MUSUBI_POLICY(number, name, c_name, use) #name,
+#include "coherence/policies.def"
+#undef MUSUBI_POLICY
+    "mixed", "directory", "notices", "timestamps"};
+
 constexpr std::string_view name_of(Policy policy) {
-  switch (policy) {
-    case Policy::migrating:
-      return "migrating";
-    case Policy::directory:
-      return "directory";
-    case Policy::notices:
-      return "notices";
-    case Policy::timestamps:
-      return "timestamps";
-    case Policy::home_based:
-      return "home_based";
-    case Policy::mixed:
-      return "mixed";
-    case Policy::entry:
-      return "entry";
-    case Policy::count:
-      break;
-  }
-  return "unknown";
+  return policy < Policy::count ? policy_names[static_cast<std::size_t>(policy)] : "unknown";
 }
 
-// Made for one thread per rank, where nobody gets in between two steps.
+// How many policies of the list `mixed` has.
+inline constexpr std::size_t mixed_policies = 2;
+
+// Made for one thread per rank, which no other thread interrupts between two steps.
 constexpr bool is_for_comparison(Policy policy) {
   return policy == Policy::directory || policy == Policy::notices || policy == Policy::timestamps;
+}
+
+// Programs hand data over by locks and barriers alone.
+constexpr bool orders_by_locks_alone(Policy policy) {
+  return policy == Policy::entry;
 }
 
 }  // namespace musubi::sim

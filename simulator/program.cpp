@@ -40,7 +40,7 @@ void Program::prepare_blocks(BlockId first, Random& random) {
   }
 }
 
-// After each barrier, by the first thread that leaves it: all others but outsiders are in it.
+// After each barrier, by the first thread that leaves it: all other threads but outsiders are still in it.
 void Program::change_segments(std::uint32_t episode) {
   if (configuration_.late_segments == 0 || episode < episodes_changed_) return;
   episodes_changed_ = episode + 1;

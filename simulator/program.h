@@ -50,8 +50,8 @@ class Program final : private PromiseBase::Observer {
     std::uint32_t holder;
   };
   // How the right to a block travels in the style `handover`: by the clock, or by a lock that the giver
-  // released after his last access and the receiver takes before his first. Others may hold that lock in
-  // between: what it covers must add up along all such chains.
+  // released after his last access and the receiver takes before his first. Other threads may hold that lock
+  // in between: the changes that it covers must add up along all such chains.
   struct Channel {
     sync::Channel number;
     Shadow::Baton baton;
@@ -66,18 +66,18 @@ class Program final : private PromiseBase::Observer {
   void task_ended() noexcept override { ++ended_; }
   void prepare_block(BlockId block, Random& random);
 
-  // What the seed decided, the same for all threads.
+  // A choice of the seed, the same for all threads.
   std::uint64_t choice(std::uint64_t a, std::uint64_t b, std::uint64_t c) const;
   bool is_outsider(const Actor& actor) const {
     return actor.number >= configuration_.nodes * configuration_.threads;
   }
-  // Blocks that outsiders touch too: what may be done there does not depend on the phase.
+  // Blocks that outsiders touch, too: their use does not depend on the phase.
   bool is_open(BlockId block) const;
   Style style(std::uint32_t phase, BlockId block) const;
   std::uint32_t owner(std::uint32_t phase, const Cell& cell) const;
   std::uint32_t lock_of(std::uint32_t phase, const Cell& cell) const;
   // Whether the cell is only touched by atomic additions, whatever the style of its block: counters lie
-  // beside data that threads own, or protect by locks.
+  // next to data that threads own, or protect by locks.
   bool is_atomic(std::uint32_t phase, const Cell& cell) const;
   Cell random_cell(Random& random, BlockId block) const;
   BlockId random_block(Actor& actor, std::uint32_t phase) const;

@@ -1,4 +1,4 @@
-// What the threads of the random program do.
+// The operations of the threads of the random program.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -20,7 +20,7 @@ class Program::Addition final : public coherence::Modification, private Witness 
     offset = cell.begin;
     bytes = program.cell_bytes_;
     addition_ = {AtomicOperation::Kind::add, static_cast<std::uint8_t>(bytes), amount};
-    if (!is_simulated_build) return;  // in the other one nobody is told of what is done elsewhere
+    if (!is_simulated_build) return;  // the other build does not report operations at the home
     operation = &addition_;
     witness = reinterpret_cast<std::uint64_t>(static_cast<Witness*>(this));
   }
@@ -200,7 +200,7 @@ Task<> Program::critical_section(Actor& actor, std::uint32_t phase, Cell cell) {
     co_await enter(actor, lock);
   }
   co_await accesses_under_lock(actor, phase, lock, cell);
-  const bool has_inner = configuration_.policy == Policy::entry && lock + 1 < locks_.size() &&
+  const bool has_inner = orders_by_locks_alone(configuration_.policy) && lock + 1 < locks_.size() &&
                          actor.random.chance(configuration_.nested_percent);
   if (has_inner) co_return co_await inner_section(actor, phase, lock);
   co_await leave(actor, lock);
@@ -280,7 +280,7 @@ Task<> Program::hand_over(Actor& actor, std::uint32_t phase, Cell cell) {
   if (channel.turn != actor.number) co_return;
   if (channel.fresh) co_await take_turn(actor, channel);
   if (actor.random.chance(configuration_.discards_percent)) co_await discard(actor, phase, cell.block);
-  // Sometimes it is passed on untouched: what was acquired counts as much as what was written.
+  // Sometimes it is passed on untouched: acquired writes count as much as own ones.
   const std::uint64_t count = actor.random.below(4);
   for (std::uint64_t i = 0; i < count; ++i) {
     const Cell other = random_cell(actor.random, cell.block);

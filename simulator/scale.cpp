@@ -14,7 +14,7 @@ namespace {
 using coherence::BlockWords;
 using trace::Counter;
 
-// What one node has spent so far.
+// The costs of one node so far.
 struct Spent {
   std::uint64_t operations = 0;
   std::uint64_t messages = 0;
@@ -126,19 +126,17 @@ std::uint64_t Measurement::metadata_bytes(std::uint32_t rank) {
   const std::uint64_t list_bytes = coherence::Directory::sharers_words(run_.nodes) * 8;
   std::uint64_t per_block = coherence::FixedHome::entry_bytes + 8;  // and the word of its lock
   switch (run_.policy) {
-    case Policy::migrating:
-    case Policy::home_based:
-    case Policy::mixed:
-      per_block = sizeof(BlockWords) + sizeof(coherence::Entry);
-      break;
     case Policy::directory:
       per_block += coherence::Directory::bytes_per_copy;
       break;
     case Policy::notices:
       per_block += coherence::Notices::bytes_per_copy;
       break;
-    default:
+    case Policy::timestamps:
       per_block += coherence::Timestamps::bytes_per_copy;
+      break;
+    default:
+      per_block = sizeof(BlockWords) + sizeof(coherence::Entry);
   }
   std::uint64_t bytes = 0;
   const vm::Space& space = cluster_.space();
@@ -222,11 +220,11 @@ ScaleResult measure(const ScaleRun& run) {
   return result;
 }
 
-// From what 1024 nodes were measured to need.
+// From measurements of 1,024 nodes.
 std::uint64_t memory_needed(const ScaleRun& run) {
   const std::uint64_t blocks = Workload::make(run.workload, run.nodes)->space().blocks();
   std::uint64_t per_node = run.policy == Policy::migrating ? 900'000 : 200'000;
-  // The own signature, the one that gathers at a barrier with its index, and what travels.
+  // The own signature, the one gathered at a barrier with its index, and the messages.
   if (run.policy == Policy::notices) per_node += blocks * 250;
   return run.nodes * (per_node + open_blocks(run.workload) * Workload::block_bytes + blocks);
 }

@@ -1,4 +1,4 @@
-// What one workload costs under one policy, over one network, on a number of nodes.
+// The cost of one workload under one policy, over one network, on a number of nodes.
 #pragma once
 
 #include <cstdint>

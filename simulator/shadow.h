@@ -1,5 +1,5 @@
-// What every byte must hold: the shadow memory. A program without races reads the last write before it in
-// virtual time, because all conflicting accesses are ordered by happens-before; vector clocks (one per
+// The shadow memory: the value that every byte must have. A program without races reads the last write before
+// it in virtual time, because all conflicting accesses are ordered by happens-before; vector clocks (one per
 // thread, epochs per byte as in FastTrack, Flanagan and Freund 2009) prove that the program really is such a
 // program.
 #pragma once
@@ -32,7 +32,7 @@ class Shadow {
   bool equals(std::size_t offset, std::span<const std::byte> bytes) const;
   void write_atomically(std::uint32_t actor, std::size_t offset, std::span<const std::byte> bytes);
 
-  // Before the run: what is there from the start.
+  // Before the run: the initial bytes.
   void set_initial(std::size_t offset, std::span<const std::byte> bytes);
   const std::byte* bytes(std::size_t offset) const { return values_.data() + offset; }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "coherence/rules/home_words.h"
+#include "coherence/rules/invariants.h"
 #include "remote_lock/owner_word.h"
 
 namespace musubi::sim {
@@ -38,16 +39,16 @@ StateChecker::StateChecker(Cluster& cluster, std::uint32_t check_every)
       world_(cluster.world()),
       check_every_(std::max(1u, check_every)),
       checks_blocks_(!is_for_comparison(cluster.configuration().policy) &&
-                     cluster.configuration().policy != Policy::entry),
+                     !orders_by_locks_alone(cluster.configuration().policy)),
       homes_(cluster.space().blocks_max()),
       acquired_(cluster.size()),
       depth_(cluster.size()) {}
 
 void StateChecker::after_event() noexcept {
   if (!checks_blocks_ || ++events_ % check_every_ != 0 || cluster_.violated()) return;
-  ++turns_;
-  check_block(BlockId{turns_ % cluster_.space().blocks()});
-  check_node(static_cast<std::uint32_t>(turns_ % cluster_.size()));
+  ++checks_;
+  check_block(BlockId{checks_ % cluster_.space().blocks()});
+  check_node(static_cast<std::uint32_t>(checks_ % cluster_.size()));
 }
 
 StateChecker::Chains StateChecker::follow(BlockId block) {
@@ -88,19 +89,19 @@ StateChecker::Chains StateChecker::follow(BlockId block) {
   return chains;
 }
 
-// A block of the policy home_based: no copy may be held longer than its home knows, nor beside a version that
-// the home has released since nobody held the one before.
+// A block of the policy home_based: no copy may be valid longer than its home knows, nor together with a
+// version that the home has released because no rank held the previous one.
 void StateChecker::check_block_of_fixed_home(BlockId block) {
   const Rank home = cluster_.space().initial_home(block);
   const HomeWord word{cluster_.node(home.value).words(block).read_ts};
   for (std::uint32_t rank = 0; rank < cluster_.size(); ++rank) {
     const Entry& entry = cluster_.node(rank).entry(block);
-    if (Rank{rank} == home || entry.pinned || entry.state < State::readable_clean) continue;
-    const bool is_known =
-        word.is_leased() ? entry.read_ts <= word.time() : entry.read_ts < later(word.time(), LogicalTime{1});
+    if (Rank{rank} == home || entry.copy.pinned || entry.copy.state < State::readable_clean) continue;
+    const bool is_known = word.is_leased() ? entry.held.read_ts <= word.time()
+                                           : entry.held.read_ts < later(word.time(), LogicalTime{1});
     if (is_known) continue;
     return cluster_.violate("block %lu: node %u holds a copy until %lu, its home %u %s until %lu",
-                            number(block), rank, number(entry.read_ts), home.value,
+                            number(block), rank, number(entry.held.read_ts), home.value,
                             word.is_leased() ? "has leased it" : "has a version that nobody may hold",
                             number(word.time()));
   }
@@ -115,7 +116,7 @@ void StateChecker::check_block(BlockId block) {
     return cluster_.violate("block %lu has %u homes", number(block), chains.free_ends);
   if (chains.longest > 2) world_.reached("owner_chain.longer_than_2");
   if (chains.ends > 2) world_.reached("owner_word.several_wait");
-  // Somebody may hold the block's lock, or be on the way to it: the rest is checked when nobody is.
+  // A rank may hold the block's lock, or wait for it: the rest is checked when none does.
   if (chains.ends != 1 || chains.free_ends != 1) return;
   const Rank initial = cluster_.space().initial_home(block);
   const TailWord tail{cluster_.node(initial.value).words(block).tail};
@@ -144,35 +145,37 @@ void StateChecker::check_copy(BlockId block, std::uint32_t rank, std::uint32_t h
   const std::uint64_t read_ts = home_words.read_ts;
   const std::uint64_t public_ts = node.words(block).public_ts;
   const Entry& entry = node.entry(block);
-  if (public_ts > write_ts || entry.hint_write_ts.value > write_ts || entry.write_ts.value > write_ts) {
+  if (public_ts > write_ts || entry.known.newest.write_ts.value > write_ts ||
+      entry.held.write_ts.value > write_ts) {
     return cluster_.violate(
         "block %lu at node %u: a version newer than that of its home %u (%lu %lu %lu > %lu)", number(block),
-        rank, home, public_ts, number(entry.hint_write_ts), number(entry.write_ts), write_ts);
+        rank, home, public_ts, number(entry.known.newest.write_ts), number(entry.held.write_ts), write_ts);
   }
   if (public_ts != 0 && node.is_given_back(block)) {
     return cluster_.violate("block %lu: the public copy of node %u is called version %lu, and was given back",
                             number(block), rank, public_ts);
   }
-  const bool valid = entry.state >= State::readable_clean;
-  if (entry.state == State::invalid_dirty) world_.reached("state.invalid_dirty");
-  if (entry.state == State::readable_dirty) world_.reached("state.readable_dirty");
-  if (!valid || entry.pinned) return;
-  if (entry.write_ts.value < write_ts && entry.read_ts.value >= write_ts) {
+  const bool valid = entry.copy.state >= State::readable_clean;
+  if (entry.copy.state == State::invalid_dirty) world_.reached("state.invalid_dirty");
+  if (entry.copy.state == State::readable_dirty) world_.reached("state.readable_dirty");
+  if (!valid || entry.copy.pinned) return;
+  if (entry.held.write_ts.value < write_ts && entry.held.read_ts.value >= write_ts) {
     return cluster_.violate("block %lu: node %u may hold version %lu until %lu, but version %lu exists",
-                            number(block), rank, number(entry.write_ts), number(entry.read_ts), write_ts);
+                            number(block), rank, number(entry.held.write_ts), number(entry.held.read_ts),
+                            write_ts);
   }
-  if (entry.write_ts.value == write_ts && entry.read_ts.value > read_ts) {
+  if (entry.held.write_ts.value == write_ts && entry.held.read_ts.value > read_ts) {
     return cluster_.violate("block %lu: node %u holds version %lu until %lu, its home %u knows of %lu only",
-                            number(block), rank, write_ts, number(entry.read_ts), home, read_ts);
+                            number(block), rank, write_ts, number(entry.held.read_ts), home, read_ts);
   }
 }
 
-// Nobody is at work: whoever has taken something of a sleeping block has marked it by now.
+// No task is at work: each rank that has taken bytes of a sleeping block has marked it by now.
 void StateChecker::check_sleep(BlockId block, const Node& home) {
   const BlockWords& words = home.words(block);
   if (words.rests()) {
     world_.reached("home.at_rest");
-    const State state = home.entry(block).state;
+    const State state = home.entry(block).copy.state;
     if (state != State::invalid_clean || words.sleeps())
       cluster_.violate("block %lu rests at its home %u in state %u", number(block), home.self().value,
                        static_cast<unsigned>(state));
@@ -182,10 +185,25 @@ void StateChecker::check_sleep(BlockId block, const Node& home) {
   const coherence::VisitLayout layout(cluster_.space().blocks_max());
   const auto* const region = reinterpret_cast<const std::byte*>(&home.words(BlockId{0}));
   if (region[layout.mark(0, block.value)] != std::byte{0}) return;
-  if (words.unpublished() && words.read_ts == words.write_ts && home.entry(block).state == State::writable)
+  if (words.unpublished() && words.read_ts == words.write_ts &&
+      home.entry(block).copy.state == State::writable)
     return;
   cluster_.violate("block %lu sleeps at its home %u without a mark, version %lu..%lu with public copy %lu",
                    number(block), home.self().value, words.write_ts, words.read_ts, words.public_ts);
+}
+
+// The invariants of a block at each rank, and those that hold once no task is at work (rules/invariants.h).
+void StateChecker::check_invariants(BlockId block) {
+  const Rank initial = cluster_.space().initial_home(block);
+  for (std::uint32_t rank = 0; rank < cluster_.size(); ++rank) {
+    Node& node = cluster_.node(rank);
+    const BlockWords& words = node.words(block);
+    const OwnerWord owner = OwnerWord{words.owner}.resolved(Rank{rank}, initial);
+    const char* const broken = coherence::rules::broken_at_rest(
+        {node.entry(block), words, owner.tag() != Ownership::link, node.migrating()->acquired()});
+    if (broken != nullptr)
+      return cluster_.violate("at rest block %lu at node %u: %s does not hold", number(block), rank, broken);
+  }
 }
 
 void StateChecker::check_node(std::uint32_t rank) {
@@ -197,7 +215,7 @@ void StateChecker::check_node(std::uint32_t rank) {
     }
     acquired_[rank] = acquired;
   }
-  if (turns_ % 16 != 0) return;
+  if (checks_ % 16 != 0) return;
   SizeSink sink;
   node.protocol().signature(sink);
   const std::size_t most = cluster_.configuration().protocol.signature_notices_max;
@@ -214,6 +232,7 @@ void StateChecker::check_at_rest() {
     if (cluster_.violated()) return;
     if (cluster_.has_fixed_home(block)) continue;
     const Chains chains = follow(block);
+    check_invariants(block);
     if (chains.free_ends == 1) check_sleep(block, cluster_.node(chains.home));
     if (chains.ends != 1 || chains.free_ends != 1) {
       return cluster_.violate("at rest block %lu has %u chain ends, %u of them free", number(block),

@@ -33,6 +33,7 @@ class StateChecker final : public fabric::sim::Observer {
   void check_block(BlockId block);
   void check_copy(BlockId block, std::uint32_t rank, std::uint32_t home);
   void check_sleep(BlockId block, const Node& home);
+  void check_invariants(BlockId block);
   void check_node(std::uint32_t rank);
 
   Cluster& cluster_;
@@ -40,7 +41,7 @@ class StateChecker final : public fabric::sim::Observer {
   std::uint32_t check_every_;
   const bool checks_blocks_;
   std::uint64_t events_ = 0;
-  std::uint64_t turns_ = 0;
+  std::uint64_t checks_ = 0;
   struct Home {
     std::uint32_t rank = 0;
     std::uint64_t write_ts = 0;

@@ -1,6 +1,6 @@
-// Programs with the same work at every node however many there are, for the question how cost grows with the
-// number of nodes. They move real bytes and look at what they read: a protocol that is fast because it is
-// wrong shows.
+// Programs with the same work at every node, for any number of nodes: they show how cost grows with that
+// number. They move real bytes and check the values that they read, so a protocol that is fast because it is
+// wrong fails.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace musubi::sim {
 
 enum class WorkloadKind : std::uint8_t {
   stencil,         // strips of two grids: own rows are written, the neighbours' edge rows are read
-  gather,          // in the manner of CG: pieces of a short vector from eight others, and a dot product
+  gather,          // in the manner of CG: pieces of a short vector from eight nodes, and a dot product
   all_to_all,      // in the manner of FT: transpositions in rows and columns of a square of nodes
-  read_mostly,     // a table that one node changes and all read, and one that nobody changes
+  read_mostly,     // a table that one node changes and all read, and a constant one
   migratory,       // records that go from node to node, each under its lock; no barriers
   gather_scatter,  // an unstructured mesh: several nodes add to words of the same boundary blocks
   task_queue,      // one counter under one lock hands out all tasks; results lie close together
@@ -36,7 +36,7 @@ class Workload {
  public:
   static constexpr std::size_t block_bytes = 4096;
   static constexpr std::uint64_t words_per_block = block_bytes / 8;
-  // What applying one write notice costs its reader, measured (docs/design/scaling/README.md).
+  // A reader's cost of applying one write notice, measured (docs/design/scaling.md).
   static constexpr std::uint64_t notice_ns = 30;
 
   static std::unique_ptr<Workload> make(WorkloadKind kind, std::uint32_t nodes);
@@ -48,7 +48,7 @@ class Workload {
   // Iterations until cost no longer changes from one to the next.
   virtual std::uint32_t warm_up() const { return 4; }
   virtual void prepare(Cluster&) {}
-  // What a node does again and again, from iteration 0 on. Wrong values are violations of `cluster`.
+  // One iteration of a node, counted from 0. Wrong values are violations of `cluster`.
   virtual Task<> iterate(Cluster& cluster, std::uint32_t rank, std::uint32_t iteration) = 0;
 
  protected:
@@ -64,9 +64,9 @@ class Workload {
                              std::uint64_t first, std::uint64_t increment = 1);
   static void check_words(Cluster& cluster, Node& node, std::uint64_t word,
                           std::span<const std::uint64_t> words, std::uint64_t first, std::uint64_t increment);
-  // Meets the others; the result is what rank 0 gave as `result`.
+  // A barrier. Result: rank 0's `result`.
   static Task<std::uint64_t> meet(Node& node, std::uint64_t result = 0);
-  // Lets the time pass that reading the notices takes which have come since `notices_before`.
+  // Lets the time pass that reading the notices received since `notices_before` takes.
   static Task<> read_notices(Node& node, std::uint64_t notices_before);
 
   const std::uint32_t nodes_;

@@ -1,4 +1,4 @@
-// What the workloads make their spaces of.
+// Parts of the spaces of the workloads.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,8 @@
 namespace musubi::sim {
 namespace {
 
-// Two grids, as in heat: each iteration reads one and writes the other. Of its strip a node has the first
-// row, the last row and two blocks in between that nobody else reads.
+// Two grids, as in heat: each iteration reads one and writes the other. A strip has its first row, its
+// last row and two blocks in between that no other node reads.
 class Stencil final : public Workload {
  public:
   explicit Stencil(std::uint32_t nodes) : Workload(nodes) {}
@@ -203,7 +203,7 @@ class ReadMostly final : public Workload {
   static constexpr std::uint64_t constant = 16;
 };
 
-// Half as many records as nodes: in each iteration two nodes want each record, and every time two others.
+// Half as many records as nodes: in each iteration two nodes want each record, a different pair each time.
 class Migratory final : public Workload {
  public:
   explicit Migratory(std::uint32_t nodes) : Workload(nodes), updates_(nodes / 2) {

@@ -10,15 +10,15 @@
 namespace musubi::sim {
 namespace {
 
-// What word `word` of the space holds since turn `turn`: no other word, and this one at no other turn. From
-// turn to turn every byte of it changes, so that what was written is found in one piece.
-constexpr std::uint64_t value_at(std::uint64_t word, std::uint32_t turn) {
-  return (turn + 1) * 0x0101010101010101u + word;
+// The value of word `word` of the space since round `round`; no other word has it, nor this one in another
+// round. Every byte changes from round to round, so that a torn write is found.
+constexpr std::uint64_t value_at(std::uint64_t word, std::uint32_t round) {
+  return (round + 1) * 0x0101010101010101u + word;
 }
 
-// Edges lead from each node to four others that never change, and four to each node. Along an edge goes the
-// sum of two cells, one of each end. It is added at both ends: to cells of a boundary block, of which each
-// writer has its own. Then the owner of the block takes the sums and begins anew.
+// Constant edges lead from each node to four other nodes, and from four nodes to each. An edge carries the
+// sum of two cells, one at each end, which is added at both ends: to cells of a boundary block, one for each
+// writer. Then the owner of the block takes the sums and begins again.
 class GatherScatter final : public Workload {
  public:
   explicit GatherScatter(std::uint32_t nodes) : Workload(nodes) {
@@ -76,7 +76,7 @@ class GatherScatter final : public Workload {
     const std::uint64_t block = mix(rank * edges + edge) + number % 2;
     return word_of(targets_[edge][rank], block % cell_blocks, drawn % cells_per_block);
   }
-  // Where it is added: writer 0 is the owner of the block, the others are the edges that lead there.
+  // The cell of a sum: writer 0 is the owner of the block, the rest are the edges that lead there.
   static std::uint64_t sum_cell(std::uint32_t owner, std::uint32_t edge, std::uint32_t writer,
                                 std::uint32_t number) {
     return word_of(owner, cell_blocks + edge % boundary_blocks,
@@ -84,32 +84,33 @@ class GatherScatter final : public Workload {
   }
   static std::uint32_t writer_of(std::uint32_t edge) { return 1 + edge / boundary_blocks; }
 
-  // The first word of what goes along an edge; the others rise by two.
-  std::uint64_t flow(std::uint32_t rank, std::uint32_t edge, std::uint32_t number, std::uint32_t turn) const {
-    return value_at(near_cell(rank, edge, number), turn) + value_at(far_cell(rank, edge, number), turn);
+  // The first word that an edge carries; the following ones rise by two.
+  std::uint64_t flow(std::uint32_t rank, std::uint32_t edge, std::uint32_t number,
+                     std::uint32_t round) const {
+    return value_at(near_cell(rank, edge, number), round) + value_at(far_cell(rank, edge, number), round);
   }
   // The first word of the sum that the owner of the block of `edge` has made of the flows of its own edges up
   // to that one, and not of it.
   std::uint64_t own_sum(std::uint32_t rank, std::uint32_t edge, std::uint32_t number,
-                        std::uint32_t turn) const {
-    std::uint64_t sum = value_at(sum_cell(rank, edge, 0, number), turn);
+                        std::uint32_t round) const {
+    std::uint64_t sum = value_at(sum_cell(rank, edge, 0, number), round);
     for (std::uint32_t e = edge % boundary_blocks; e < edge; e += boundary_blocks) {
-      sum += flow(rank, e, number, turn);
+      sum += flow(rank, e, number, round);
     }
     return sum;
   }
 
-  Task<> follow(Cluster& cluster, Node& node, std::uint32_t rank, std::uint32_t edge, std::uint32_t turn) {
+  Task<> follow(Cluster& cluster, Node& node, std::uint32_t rank, std::uint32_t edge, std::uint32_t round) {
     for (std::uint32_t number = 0; number < cells_of_edge; ++number) {
       const std::uint64_t near = near_cell(rank, edge, number);
       const std::uint64_t far = far_cell(rank, edge, number);
       Cell flow{};
-      co_await add(cluster, node, near, value_at(near, turn), 1, &flow);
-      co_await add(cluster, node, far, value_at(far, turn), 1, &flow);
+      co_await add(cluster, node, near, value_at(near, round), 1, &flow);
+      co_await add(cluster, node, far, value_at(far, round), 1, &flow);
       const std::uint64_t there = sum_cell(targets_[edge][rank], edge, writer_of(edge), number);
-      co_await add_to(cluster, node, there, value_at(there, turn), 1, flow);
+      co_await add_to(cluster, node, there, value_at(there, round), 1, flow);
       const std::uint64_t here = sum_cell(rank, edge, 0, number);
-      co_await add_to(cluster, node, here, own_sum(rank, edge, number, turn), 1 + edge / boundary_blocks * 2,
+      co_await add_to(cluster, node, here, own_sum(rank, edge, number, round), 1 + edge / boundary_blocks * 2,
                       flow);
     }
   }
@@ -131,16 +132,16 @@ class GatherScatter final : public Workload {
                         std::as_bytes(std::span(sum)));
   }
 
-  Task<> expect_sums(Cluster& cluster, Node& node, std::uint32_t rank, std::uint32_t turn) {
+  Task<> expect_sums(Cluster& cluster, Node& node, std::uint32_t rank, std::uint32_t round) {
     for (std::uint32_t edge = 0; edge < edges; ++edge) {
       const std::uint32_t source = sources_[edge][rank];
       for (std::uint32_t number = 0; number < cells_of_edge; ++number) {
         const std::uint64_t from_there = sum_cell(rank, edge, writer_of(edge), number);
         co_await expect_words(cluster, node, from_there, cell_words,
-                              value_at(from_there, turn) + flow(source, edge, number, turn), 3);
+                              value_at(from_there, round) + flow(source, edge, number, round), 3);
         if (edge >= boundary_blocks) continue;
         const std::uint64_t own = sum_cell(rank, edge, 0, number);
-        co_await expect_words(cluster, node, own, cell_words, own_sum(rank, edge + edges, number, turn),
+        co_await expect_words(cluster, node, own, cell_words, own_sum(rank, edge + edges, number, round),
                               1 + edges_of_block * 2);
       }
     }
@@ -161,8 +162,8 @@ struct Computation {
 };
 
 // Tasks take some time: else a node that has the lock at hand would take one after the other in no time at
-// all. The results of a turn lie in the order of the tasks, those of the next one in the other of two arrays.
-// In the next turn each node reads the results of some tasks, which others have computed.
+// all. The results of a round lie in the order of the tasks, those of the next one in the second
+// array. In the next round each node reads the results of some tasks of other nodes.
 class TaskQueue final : public Workload {
  public:
   explicit TaskQueue(std::uint32_t nodes)
@@ -217,12 +218,12 @@ class TaskQueue final : public Workload {
     co_return task;
   }
 
-  const std::uint64_t tasks_;  // of a turn
+  const std::uint64_t tasks_;  // of a round
   const std::uint64_t array_words_;
-  std::uint64_t taken_ = 0;  // what the counter must hold
+  std::uint64_t taken_ = 0;  // the expected counter
 };
 
-// Vectors are written by turns, each from the one before, as in an iterative solver. The piece of a node is
+// Vectors are written in turn, each from the previous one, as in an iterative solver. The piece of a node is
 // smaller than a block, and goes on where that of the node before ends.
 class SmallRegions final : public Workload {
  public:
@@ -237,10 +238,10 @@ class SmallRegions final : public Workload {
   Task<> iterate(Cluster& cluster, std::uint32_t rank, std::uint32_t iteration) override {
     Node& node = cluster.node(rank);
     for (std::uint32_t region = 0; region < regions; ++region) {
-      const std::uint32_t turn = iteration * regions + region;
-      if (turn != 0) co_await expect_last(cluster, node, rank, turn - 1);
-      const std::uint64_t piece = word_of(rank, turn);
-      co_await write_words(node, piece, piece_words, value_at(piece, turn));
+      const std::uint32_t round = iteration * regions + region;
+      if (round != 0) co_await expect_last(cluster, node, rank, round - 1);
+      const std::uint64_t piece = word_of(rank, round);
+      co_await write_words(node, piece, piece_words, value_at(piece, round));
       co_await meet(node);
     }
   }
@@ -251,17 +252,17 @@ class SmallRegions final : public Workload {
   static constexpr std::uint64_t piece_words = words_per_block * 3 / 8;
   static constexpr std::uint64_t edge_words = 8;
 
-  std::uint64_t word_of(std::uint32_t rank, std::uint32_t turn) const {
-    return turn % vectors * vector_words_ + rank * piece_words;
+  std::uint64_t word_of(std::uint32_t rank, std::uint32_t round) const {
+    return round % vectors * vector_words_ + rank * piece_words;
   }
-  // The own piece, the end of the piece before and the begin of the one behind.
-  Task<> expect_last(Cluster& cluster, Node& node, std::uint32_t rank, std::uint32_t turn) {
-    const std::uint64_t piece = word_of(rank, turn);
-    co_await expect_words(cluster, node, piece, piece_words, value_at(piece, turn));
-    const std::uint64_t before = word_of((rank + nodes_ - 1) % nodes_, turn) + piece_words - edge_words;
-    co_await expect_words(cluster, node, before, edge_words, value_at(before, turn));
-    const std::uint64_t behind = word_of((rank + 1) % nodes_, turn);
-    co_await expect_words(cluster, node, behind, edge_words, value_at(behind, turn));
+  // The own piece, the end of the previous piece and the beginning of the next one.
+  Task<> expect_last(Cluster& cluster, Node& node, std::uint32_t rank, std::uint32_t round) {
+    const std::uint64_t piece = word_of(rank, round);
+    co_await expect_words(cluster, node, piece, piece_words, value_at(piece, round));
+    const std::uint64_t before = word_of((rank + nodes_ - 1) % nodes_, round) + piece_words - edge_words;
+    co_await expect_words(cluster, node, before, edge_words, value_at(before, round));
+    const std::uint64_t behind = word_of((rank + 1) % nodes_, round);
+    co_await expect_words(cluster, node, behind, edge_words, value_at(behind, round));
   }
 
   const std::uint64_t vector_words_;

@@ -1,5 +1,5 @@
-// Workloads in which several nodes write words of the same block between two times that they meet, as
-// programs do whose data nobody has laid out for blocks.
+// Workloads in which several nodes write words of the same block between two times that they meet, as in
+// programs whose data is not laid out for blocks.
 #pragma once
 
 #include <cstdint>

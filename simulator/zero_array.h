@@ -25,7 +25,7 @@ class ZeroArray {
     if (is_small()) {
       memory_ = std::calloc(1, bytes_);
     } else {
-      // calloc would write zeros over what was freed before.
+      // calloc would write zeros over freed memory.
       memory_ =
           ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     }

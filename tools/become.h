@@ -6,8 +6,8 @@
 
 namespace musubi::tools {
 
-// Executes the file at `path` in the place of this process. `words`: its arguments, with its name as the
-// first. Returns only when that fails, which was said: `status`.
+// Executes the file at `path` in place of this process. `words`: its arguments, with its name as the first.
+// Returns only if that fails, after printing the reason: `status`.
 int become(const std::string& path, const std::vector<std::string>& words,
            const std::vector<std::string>& environment, int status);
 

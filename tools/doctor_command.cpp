@@ -85,7 +85,8 @@ doctor::Facts facts_of_this_host() {
   return facts;
 }
 
-// What must be equal on all hosts. Result: whether the program can run here, as far as a host knows alone.
+// The facts that must be equal on all hosts. Result: whether the program can run here, as far as one host can
+// tell.
 bool add_program_facts(const launch::JobOrder& order, std::vector<launch::Fact>& told) {
   if (order.program.empty()) return true;
   auto facts = host_facts(order);

@@ -30,8 +30,8 @@ using Hosts = std::vector<launch::HostExamination>;
 
 struct Report {
   Hosts hosts;
-  std::vector<std::string> problems;  // that no host has alone
-  std::string not_measured;           // why; empty: the network was
+  std::vector<std::string> problems;  // that concern more than one host
+  std::string not_measured;           // the reason; empty: the network was measured
   network::Measured network;
 };
 
@@ -100,9 +100,9 @@ void print_network(const Report& report) {
   print_table(rows);
 }
 
-// What several hosts say is printed once.
+// A finding of several hosts is printed once.
 void print_notes(const Hosts& hosts) {
-  std::vector<std::pair<std::string, std::string>> notes;  // and who says it
+  std::vector<std::pair<std::string, std::string>> notes;  // with the hosts that report them
   for (const launch::HostExamination& host : hosts) {
     for (const launch::Fact& fact : host.facts) {
       if (fact.subject != doctor_note) continue;
@@ -157,7 +157,7 @@ std::string as_json(const Report& report) {
   return json.dump(2) + "\n";
 }
 
-// What stands where standard output goes, while it lives: a file in memory. Standard input is empty.
+// Redirects standard output into a file in memory during its lifetime. Standard input is empty.
 class TakenOutput {
  public:
   TakenOutput() : file_(::memfd_create("musubi-measured", MFD_CLOEXEC)) {
@@ -184,7 +184,7 @@ class TakenOutput {
   const os::FileDescriptor file_;
 };
 
-// A job of one rank on each of the hosts that can be used, in which this command itself is the program.
+// A job of one rank on each usable host, whose program is this command itself.
 Result<network::Measured> measure_between(std::vector<std::string> names, const RunOptions& options,
                                           const config::Configuration& configuration) {
   std::vector<launch::HostRanks> hosts;
@@ -207,7 +207,7 @@ Result<network::Measured> measure_between(std::vector<std::string> names, const 
     status = ended.value();
     text = output.text();
   }
-  if (status != 0) return Error{"the job that measures it has failed; what it said stands above"};
+  if (status != 0) return Error{"the job that measures it has failed; its messages are above"};
   auto measured = network::parse(text);
   if (!measured) return measured.error();
   for (network::MeasuredPair& pair : measured.value().pairs) {

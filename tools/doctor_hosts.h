@@ -1,5 +1,5 @@
-// `musubi doctor --hosts`: what the hosts of a job have, whether it can run there, and how fast the network
-// between them is.
+// `musubi doctor --hosts`: the facts of a job's hosts, whether it can run there, and the speed of the network
+// between them.
 #pragma once
 
 #include <string>
@@ -9,14 +9,13 @@
 namespace musubi::tools {
 
 struct HostsQuestion {
-  std::string program;  // whose file and libraries are compared, too; empty: none
+  std::string program;  // its file and libraries are compared too; empty: none
   std::string save;     // file for the report as JSON; empty: none
-  bool json = false;    // print that instead of text
+  bool json = false;    // print JSON instead of text
 };
 
-// Blocks until every host has answered or cannot be used, and then for the seconds that the network is
-// measured. Exit status: 0 when the job can run, 1 when not, status_of_misuse for a setting or a list of
-// hosts that is refused.
+// Blocks until every host has answered or is known to be unusable, and then while the network is measured.
+// Exit status: 0 if the job can run, 1 if not, status_of_misuse if a setting or a list of hosts is refused.
 int examine_hosts(const RunOptions& options, const HostsQuestion& question);
 
 }  // namespace musubi::tools

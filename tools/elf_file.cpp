@@ -40,7 +40,7 @@ class MappedFile {
     std::memcpy(&value, begin_ + offset, sizeof value);
     return value;
   }
-  // The text that ends in a zero byte.
+  // The text up to a zero byte.
   std::optional<std::string> text(std::uint64_t offset) const {
     if (offset >= bytes_) return std::nullopt;
     const std::size_t length = ::strnlen(begin_ + offset, bytes_ - offset);
@@ -80,8 +80,8 @@ class DynamicTables {
   }
 
  private:
-  // Looks the name up as the dynamic linker does, by the table of what the file defines. A table that is
-  // damaged has nothing.
+  // Looks the name up as the dynamic linker does, in the table of the symbols that the file defines. A
+  // damaged table contains no symbol.
   bool exports(std::string_view name) const {
     std::uint32_t hash = 5381;
     for (const char letter : name) hash = hash * 33 + static_cast<unsigned char>(letter);
@@ -100,7 +100,8 @@ class DynamicTables {
       if ((*chained & 1U) != 0) return false;
     }
   }
-  // A program linked to fixed addresses has the addresses of others' functions in the table, too.
+  // In a program linked to fixed addresses, the table also has the addresses of functions that libraries
+  // define.
   bool defines(std::uint64_t symbol, std::string_view name) const {
     const auto table = offset_of(symbols_);
     const auto entry = table ? file_.read<Elf64_Sym>(*table + symbol * sizeof(Elf64_Sym)) : std::nullopt;
@@ -120,7 +121,7 @@ class DynamicTables {
     return true;
   }
 
-  // The dynamic section speaks of addresses; the segments say where in the file they lie.
+  // The dynamic section holds addresses; the segments map them to file offsets.
   std::optional<std::uint64_t> offset_of(std::uint64_t address) const {
     for (const Elf64_Phdr& segment : segments_) {
       if (segment.p_type != PT_LOAD || address < segment.p_vaddr) continue;
@@ -144,7 +145,7 @@ class DynamicTables {
   std::uint64_t strings_ = 0, symbols_ = 0, hashes_ = 0;
 };
 
-// The id that the linker made of the file's contents, from a segment of notes.
+// The build id, which the linker computes from the file's contents, in a segment of notes.
 std::string build_id_in(const MappedFile& file, const Elf64_Phdr& notes) {
   std::uint64_t at = notes.p_offset;
   while (at - notes.p_offset < notes.p_filesz) {
@@ -197,7 +198,7 @@ Result<ElfFile> read_mapped(const MappedFile& file, const std::string& path) {
 
 namespace {
 
-// Does what `use` does with the file's bytes, or tells why they cannot be read.
+// Calls `use` with the file's bytes, or returns the reason why they cannot be read.
 template <class Use>
 auto with_file(const std::string& path, Use use) -> decltype(use(std::declval<const MappedFile&>())) {
   const os::FileDescriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

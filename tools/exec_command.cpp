@@ -31,7 +31,7 @@ namespace {
 
 using config::Configuration;
 
-// On rank 0.
+// Called on rank 0.
 int refusal(const RunOptions& options, const config::Settings& settings, const launch::KeyValues& launcher,
             std::optional<PreparedProgram>& program) {
   if (options.ranks_given && options.ranks != launcher.ranks()) {
@@ -53,7 +53,7 @@ int refusal(const RunOptions& options, const config::Settings& settings, const l
   return status;
 }
 
-// Once, where the user may not know that fewer processes would be faster.
+// Printed once, if the user may not know that fewer processes would be faster.
 void say_that_threads_are_faster(const launch::Meeting& meeting, const RunOptions& options,
                                  const config::Settings& settings, const std::string& program) {
   const bool was_asked_for = settings.ranks_per_host || asks_for_protocol(options, settings);
@@ -83,7 +83,7 @@ int lead(launch::Meeting meeting, const bootstrap::Carrier& carrier, const RunOp
         {meeting.cards[rank].host, {rank, 1}, {static_cast<std::uint32_t>(settings.threads_per_rank)}});
   auto plan = plan_of(std::move(ranks), options, settings);
   if (!plan) return refuse(plan.error().message, status_of_failed_start);
-  plan.value().order.bind = "none";  // that launcher pins, or does not
+  plan.value().order.bind = "none";  // pinning is left to the other launcher
   plan.value().order.welcome.secret = meeting.secret;
   plan.value().order.welcome.carrier = carrier;
   plan.value().order.started_by_other = true;
@@ -103,7 +103,7 @@ int serve(const launch::Meeting& meeting, const bootstrap::Carrier& carrier,
                            {std::move(socket).value(), meeting.rank, meeting.secret, carrier});
 }
 
-// The other processes of the launcher, in its language, or by its MPI.
+// The other processes of the launcher: found by its protocol, or by its MPI.
 struct Joined {
   std::unique_ptr<launch::MpiJob> mpi;
   std::unique_ptr<launch::KeyValues> launcher;
@@ -125,7 +125,7 @@ Result<Joined> join(const config::Settings& settings) {
   return joined;
 }
 
-// From the meeting to the end of the job. Result: the exit status.
+// From the meeting of the processes to the end of the job. Result: the exit status.
 int take_part(const Joined& joined, const Result<void>& read, const RunOptions& options,
               const Configuration& configuration) {
   const config::Settings& settings = configuration.settings();
@@ -147,7 +147,8 @@ int take_part(const Joined& joined, const Result<void>& read, const RunOptions& 
   return lead(std::move(meeting).value(), carrier, options, configuration, *program);
 }
 
-// A job of this process alone: its exit status, if it could not become the program. Nothing: it needs ranks.
+// A job of this process alone. Result: its exit status, if it could not become the program; nothing if the
+// job needs ranks.
 std::optional<int> exec_alone(const RunOptions& options, Configuration& configuration) {
   const auto by = launch::started_by();
   if (!by || by->ranks != 1 || (options.ranks_given && options.ranks != 1)) return std::nullopt;
@@ -171,7 +172,7 @@ int exec(RunOptions options) {
   }
   auto joined = join(settings);
   if (!joined) {
-    // All processes would say the same.
+    // All processes would print the same.
     const auto by = launch::started_by();
     if (by && by->rank != 0) return status_of_failed_start;
     return refuse(joined.error().message, status_of_failed_start);

@@ -64,7 +64,7 @@ void add_libraries(const std::string& program, const std::vector<std::string>& e
   for (std::string line; std::getline(lines, line);) add_library(line, facts, loader);
 }
 
-// The C library chooses functions by what it found of the processor, and pointers to them lie in shared data.
+// The C library chooses functions by the features of the processor, and pointers to them are in shared data.
 void add_processor(const std::string& loader, std::vector<Fact>& facts) {
   std::string chosen_by;
   std::istringstream lines(output_of({loader, "--list-diagnostics"}, {}));

@@ -1,5 +1,5 @@
-// What a host has of all that must be equal on the hosts of a job: the program, its libraries, page size,
-// processor. For a proxy (launch/hosts/proxy.h).
+// The facts that must be equal on the hosts of a job: the program, its libraries, page size, processor. For a
+// proxy (launch/hosts/proxy.h).
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace musubi::tools {
 
-// This command, as launcher and proxies compare it.
+// Identifies this command, for the comparison between launcher and proxies.
 launch::Greeting greeting();
 
-// Starts the dynamic linker, which lists what it would load, and not the program. Errors: the program is not
-// there, or cannot run here.
+// Starts the dynamic linker, which lists the libraries that it would load, but not the program. Errors: the
+// program does not exist, or cannot run here.
 Result<std::vector<launch::Fact>> host_facts(const launch::JobOrder& order);
 
 }  // namespace musubi::tools

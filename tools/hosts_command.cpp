@@ -63,7 +63,7 @@ bool goes_to_hosts(const std::string& variable) {
   constexpr std::string_view names[] = {
       "_",        "OLDPWD", "SHLVL", "HOSTNAME",        "DISPLAY",  "XAUTHORITY", "WAYLAND_DISPLAY",
       "WINDOWID", "STY",    "TMUX",  "XDG_RUNTIME_DIR", "XDG_SEAT", "XDG_VTNR",   "DBUS_SESSION_BUS_ADDRESS"};
-  // Of launchers: a program that uses MPI would take itself for a rank of theirs.
+  // Variables of launchers: a program that uses MPI would take itself for one of their ranks.
   constexpr std::string_view families[] = {"SSH_",  "XDG_SESSION_", "SLURM_",    "SLURMD_",
                                            "SRUN_", "PMI_",         "PMIX_",     "OMPI_",
                                            "PRTE_", "HYDI_",        "MPI_LOCAL", "MPIR_CVAR_CH3_INTERFACE_"};

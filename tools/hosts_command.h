@@ -12,18 +12,19 @@
 
 namespace musubi::tools {
 
-// The hosts of the options, as the user calls them; none: this one. Errors: hosts that are not understood, a
+// The hosts of the options, by the user's names; none: this host. Errors: a list that cannot be parsed, a
 // file that cannot be read.
 Result<std::vector<launch::HostSlots>> slots_of_hosts(const RunOptions& options);
 
-// Where the hosts have the library to preload, which is at `library` here.
+// The path, on the hosts, of the library to preload, which is at `library` here.
 std::string library_on_hosts(const RunOptions& options, const std::string& library);
 
-// All but the program. Errors: the working directory cannot be found.
+// All of the order except the program. Errors: the working directory cannot be found.
 Result<launch::HostsPlan> plan_of(std::vector<launch::HostRanks> hosts, const RunOptions& options,
                                   const config::Settings& settings);
 
-// Adds the program. `environment`: the ranks' as it would be here; what means only this host is left out.
+// Adds the program. `environment`: the ranks' environment as it would be here; variables that have a meaning
+// only on this host are left out.
 void add_program(launch::HostsPlan& plan, const RunOptions& options, const std::string& program,
                  std::vector<std::string> environment);
 
@@ -32,7 +33,7 @@ int run_on_hosts(const RunOptions& options, const config::Settings& settings,
                  std::vector<launch::HostRanks> hosts, const std::string& program,
                  std::vector<std::string> environment);
 
-// Of the variables of ranks, those that go to other hosts.
+// The variables of ranks that are sent to other hosts.
 bool goes_to_hosts(const std::string& variable);
 
 }  // namespace musubi::tools

@@ -8,13 +8,13 @@
 #include "config/environment.h"
 #include "config/value.h"
 #include "runtime/start/address_plan.h"
-#include "runtime/start/own_limits.h"
 #include "runtime/start/reservation.h"
 
 namespace musubi::tools {
 namespace {
 
-// Where the shell sets no limit, and what it may ask for: a thread's stack takes 4 KiB of tables per MiB.
+// The stack if the shell sets no limit, and the largest that it may ask for: a thread's stack takes 4 KiB of
+// page tables per MiB.
 constexpr std::uint64_t unlimited_stack_bytes = config::GiB;
 constexpr std::uint64_t shell_stack_bytes_max = 4 * config::GiB;
 

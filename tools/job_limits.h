@@ -1,5 +1,5 @@
-// What the limits of the shell mean for a job: stacks as large as it allows, and a line before the start
-// where it does not allow what each rank reserves.
+// Applies the limits of the shell to a job: stacks as large as the limit allows, and an error before the
+// start if a limit does not allow the address space that each rank reserves.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace musubi::tools {
 // on the stack, as far as so many stacks fit.
 void follow_stack_limit(config::Configuration& configuration, std::uint32_t ranks);
 
-// Errors: the ranks' addresses do not fit the processor, or exceed a limit of this process. Says what to do.
+// Errors: the ranks' addresses do not fit the processor, or exceed a limit of this process. The text says
+// what to do.
 Result<void> check_addresses(const config::Settings& settings, std::uint32_t ranks);
 
 }  // namespace musubi::tools

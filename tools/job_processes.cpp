@@ -14,12 +14,12 @@ std::string counted(std::uint32_t count, const char* thing, const char* things) 
   return std::to_string(count) + " " + (count == 1 ? thing : things);
 }
 
-// Nothing: one for each slot.
+// Result: nothing if each slot gets a process.
 std::optional<std::uint32_t> processes_per_host(const config::Settings& settings, bool asks_for_protocol,
                                                 std::size_t hosts) {
   if (settings.ranks_per_host) return static_cast<std::uint32_t>(*settings.ranks_per_host);
   if (settings.coherence == "protocol") return std::nullopt;
-  // On one host there is nothing to see of a protocol but between several processes.
+  // On one host a protocol has work only between several processes.
   if (asks_for_protocol && hosts == 1) return std::nullopt;
   return 1;
 }
@@ -74,7 +74,7 @@ Result<JobProcesses> processes_of(const RunOptions& options, const config::Setti
                               options.threads_per_rank.empty() && settings.threads_per_rank == 1 &&
                               options.ranks == 1;
   if (settings.coherence == "processor" && model == Model::threads && !processes.is_native) {
-    return Error{"coherence=processor cannot be: this job has " + std::to_string(processes.ranks()) +
+    return Error{"coherence=processor is impossible: this job has " + std::to_string(processes.ranks()) +
                  " processes with memories of their own; leave it out, or ask for one process on one host"};
   }
   return processes;

@@ -1,4 +1,4 @@
-// Loading libdw takes as long as starting a rank, and hardly any job needs it.
+// Loaded on demand: loading libdw takes as long as starting a rank, and hardly any job needs it.
 #include <dlfcn.h>
 
 #include <cstdio>

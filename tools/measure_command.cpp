@@ -29,13 +29,14 @@ namespace musubi::tools {
 namespace {
 
 constexpr fabric::RegionId region{0};
-constexpr std::size_t piece_bytes = std::size_t{256} << 10;  // of a large get
-constexpr std::size_t pieces = 4;                            // that are under way at once
+constexpr std::size_t piece_bytes = std::size_t{256} << 10;  // piece of a large get
+constexpr std::size_t pieces = 4;                            // in flight at once
 constexpr std::size_t small_samples_max = 500;
-// All rounds together, and one: what a large job may not exceed, and what a measurement needs.
+// The total for all rounds, which bounds a large job, and the limits for one round, which needs a minimum.
 constexpr std::uint64_t all_rounds_ns = 4'000'000'000, round_min_ns = 20'000'000, round_max_ns = 300'000'000;
 
-// Serves the gets of others while this rank waits for them elsewhere, as the service thread of a job does.
+// Serves the gets of other ranks while this rank waits for them elsewhere, as the service thread of a job
+// does.
 class Server {
  public:
   explicit Server(fabric::Fabric& fabric) : fabric_(fabric), thread_([this] { work(); }) {}
@@ -58,7 +59,7 @@ class Server {
   std::thread thread_;
 };
 
-// The word by which a measuring rank lets its target go on.
+// A message by which a measuring rank releases its target.
 class Release final : public fabric::Listener {
  public:
   const char* on_message(Rank, std::span<const std::byte>) noexcept override {
@@ -96,7 +97,7 @@ class Measurement {
       if (is_target) release_.await(fabric_);
       std::optional<network::MeasuredPair> begun;
       if (own != round.end() && !is_target) begun = measure_awake(Rank{own->from}, round_ns / 4);
-      // From here on the targets wait for the launcher: nobody of them looks at the fabric.
+      // From here on the targets wait for the launcher, and no target polls the fabric.
       if (begun) {
         measure_asleep(*begun, Rank{own->from}, round_ns * 3 / 4);
         measured_.push_back(*begun);
@@ -109,7 +110,7 @@ class Measurement {
  private:
   network::MeasuredPair measure_awake(Rank peer, std::uint64_t time_ns) {
     network::MeasuredPair pair{std::to_string(job_.self.value), std::to_string(peer.value)};
-    round_trip_ns(peer);  // the first one makes the connection
+    round_trip_ns(peer);  // the first round trip makes the connection
     pair.awake_ns = latency_ns(peer, time_ns);
     executor_.run(
         fabric::deliver(fabric_, peer, fabric::MessageKind::unassigned, fabric::Urgency::promptly, {}));
@@ -146,12 +147,12 @@ class Measurement {
     co_await fabric::transfer(fabric_, peer, steps);
   }
 
-  // Result: bytes that have come.
+  // Result: the number of bytes received.
   Task<std::size_t> large_gets(Rank peer, std::uint64_t end_ns) {
     TaskGroup group(pieces);
     std::size_t count = 0;
     for (; count < pieces || os::monotonic_ns() < end_ns; ++count) {
-      // Two of them may write to one place: nobody reads it.
+      // Several gets may write to the same place: the bytes are never read.
       co_await group.admit(get(peer, buffer_.data() + count % pieces * piece_bytes, piece_bytes));
     }
     co_await group.drain();

@@ -4,8 +4,8 @@
 namespace musubi::tools {
 
 // Opens the fabric of a job with these settings, and measures with the other ranks, one on each host. Rank 0
-// prints them as network/measured.h has them, with ranks as the names of hosts. Blocks for some seconds.
-// Result: the exit status.
+// prints the results in the form of network/measured.h, with ranks as the names of hosts. Blocks for some
+// seconds. Result: the exit status.
 int measure();
 
 }  // namespace musubi::tools

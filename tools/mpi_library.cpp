@@ -2,7 +2,7 @@
 
 #include "config/environment.h"
 #include "fabric/mpi/adapter.h"
-#include "os/signals_kept.h"
+#include "os/signal_calls.h"
 #include "program_file.h"
 
 namespace musubi::tools {
@@ -10,10 +10,10 @@ namespace {
 
 struct KnownMpi {
   const char *name, *file;
-  // Any of these is in the environment of a process that its launcher has started.
+  // A launcher of this MPI sets at least one of these variables in the environment of its processes.
   const char* variables[2];
 };
-// PMI-1 before PMIx: Slurm's PMIx is for Open MPI, and what serves PMI-1 is Hydra, or Slurm for it.
+// PMI-1 before PMIx: Slurm's PMIx is for Open MPI, and a server of PMI-1 is Hydra, or Slurm in its place.
 constexpr KnownMpi known[] = {
     {"mpich", "libmusubi-mpi-mpich.so", {"PMI_RANK", "PMI_FD"}},
     {"openmpi", "libmusubi-mpi-openmpi.so", {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"}},

@@ -1,4 +1,4 @@
-// Which MPI carries a job's messages.
+// Selects the MPI that carries a job's messages.
 #pragma once
 
 #include <string>
@@ -9,14 +9,15 @@
 
 namespace musubi::tools {
 
-// Whether the ranks are to talk by MPI.
+// Whether the ranks communicate by MPI.
 bool talks_by_mpi(const config::Settings& settings);
 
-// The file of the adapter: by the setting, or else that of the launcher which has started this process.
-// Errors: no launcher of an MPI has, or there is no adapter to it.
+// The file of the adapter: by the setting, or else for the launcher that has started this process. Errors:
+// this process was not started by a launcher of an MPI, or that MPI has no adapter.
 Result<std::string> find_mpi_adapter(const config::Settings& settings);
 
-// For the doctor: of each adapter of this installation what its MPI calls itself, or why it cannot be used.
+// For the doctor: for each adapter of this installation the name and version that its MPI reports, or the
+// reason why it cannot be used.
 std::vector<std::string> mpis_on_this_host();
 
 }  // namespace musubi::tools

@@ -14,7 +14,7 @@
 #include "doctor_hosts.h"
 #include "exec_command.h"
 #include "measure_command.h"
-#include "os/standard_files.h"
+#include "os/own_files.h"
 #include "program_atomics.h"
 #include "proxy_command.h"
 #include "run_command.h"
@@ -25,11 +25,11 @@ using musubi::tools::RunOptions;
 
 constexpr const char* run_footer =
     "Options after the program's name belong to the program.\n"
-    "Exit status: the program's; 128+n when a rank died of signal n; 74 when output was lost; 2 for a wrong\n"
-    "command line or setting; 125 when the ranks cannot be started; 126 and 127 when the program cannot be\n"
+    "Exit status: the program's; 128+n if a rank died of signal n; 74 if output was lost; 2 for a wrong\n"
+    "command line or setting; 125 if the ranks cannot be started; 126 or 127 if the program cannot be\n"
     "executed or is not found.";
 
-// CLI11 does not know of the program that follows the options.
+// CLI11 does not know about the program that follows the options.
 class RunFormatter : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App* command, std::string) const override {
@@ -45,59 +45,57 @@ std::string check_ranks(const std::string& text) {
   return "the number of ranks must be from 1 to " + std::to_string(musubi::bootstrap::local::ranks_max);
 }
 
-// An empty one is mostly a variable of a script that was never set.
+// An empty value mostly comes from a script's variable that was never set.
 std::string check_given(const std::string& text) {
   return text.empty() ? "its value is empty; give one, or leave the option out" : "";
 }
 
-// The options that say how large a job is.
+// The options for the size of a job.
 void declare_size(CLI::App& command, RunOptions& options) {
   command
       .add_option("-n,--ranks", options.ranks,
-                  "Number of slots, 1 to 4096: threads of one process on each host; processes of programs "
-                  "with musubi.h")
+                  "Number of slots, 1 to 4096: threads of one process per host; for programs with musubi.h, "
+                  "processes")
       ->type_name("COUNT")
       ->check(CLI::Validator(check_ranks, ""));
   command.add_option("-t,--threads", options.threads_per_rank, "OpenMP threads of each slot")
       ->type_name("COUNT");
-  command.add_option("--set", options.assignments, "Give a setting; see `musubi settings`")
+  command.add_option("--set", options.assignments, "Set a setting; `musubi settings` lists them")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
 }
 
-// Of all options whose value is text.
+// Applied to all options whose value is text.
 void refuse_empty_values(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
     if (option->get_expected_min() > 0) option->check(CLI::Validator(check_given, ""));
   }
 }
 
-// The options that say where a job runs.
+// The options for the place where a job runs.
 void declare_hosts(CLI::App& command, RunOptions& options) {
-  command.add_option("--hosts", options.hosts, "Hosts, and how many slots each has: h1:2,h2:2")
+  command.add_option("--hosts", options.hosts, "Hosts and their numbers of slots: h1:2,h2:2")
       ->type_name("LIST");
-  command.add_option("--hostfile", options.host_file, "File with a host per line: h1:2, or h1 slots=2")
+  command.add_option("--hostfile", options.host_file, "File with one host per line: h1:2, or h1 slots=2")
       ->type_name("FILE");
-  command.add_option("--rsh", options.rsh, "Command that runs a command line on a host; ssh by default")
+  command.add_option("--rsh", options.rsh, "Command that runs a command line on a host (default: ssh)")
       ->type_name("COMMAND");
-  command
-      .add_option("--remote-path", options.remote_path, "Path of this command on the hosts, if not as here")
+  command.add_option("--remote-path", options.remote_path, "Path of musubi on the hosts (default: as here)")
       ->type_name("PATH");
 }
 
-// The options that say what a job does, wherever it runs.
+// The options for the behaviour of a job, wherever it runs.
 void declare_job(CLI::App& run, RunOptions& options) {
   run.add_flag("--stats", options.stats, "Print the counters of the job when it ends");
-  run.add_option("--trace", options.trace,
-                 "Write what the threads did, and when, as a trace for ui.perfetto.dev")
+  run.add_option("--trace", options.trace, "Write a trace of all threads for ui.perfetto.dev")
       ->type_name("FILE");
   run.add_option("--network", options.network_file,
-                 "What `musubi doctor --hosts ... --save FILE` has measured: fits transfers to the network")
+                 "Fit transfers to the network that `musubi doctor --hosts ... --save FILE` has measured")
       ->type_name("FILE");
-  run.add_flag("--encrypt", options.encrypt, "Encrypt what ranks of different hosts say to each other");
-  run.add_flag("--label-output", options.label_output, "Put the rank before each line of output");
-  auto* preload =
-      run.add_flag("--preload", options.preload, "Load Musubi's OpenMP even if the program has another one");
+  run.add_flag("--encrypt", options.encrypt, "Encrypt all messages between ranks of different hosts");
+  run.add_flag("--label-output", options.label_output, "Print the rank before each line of output");
+  auto* preload = run.add_flag("--preload", options.preload,
+                               "Load Musubi's OpenMP runtime even if the program has another one");
   auto* plain = run.add_flag("--plain", options.plain, "Start any program without Musubi's libraries");
   plain->excludes(preload);
   run.add_flag("--explicit", options.loads_itself,
@@ -112,7 +110,7 @@ void declare_run(CLI::App& run, RunOptions& options) {
   declare_hosts(run, options);
   declare_job(run, options);
   run.add_flag("--print-config", options.print_config,
-               "Print every setting, its value and where it came from, and what the job will be");
+               "Print every setting with its value and source, and the shape of the job");
   run.add_option("--bind", options.bind, "Pin ranks to cores: auto, none or core")->type_name("HOW");
   run.footer(run_footer);
   refuse_empty_values(run);
@@ -124,24 +122,25 @@ void declare_exec(CLI::App& exec, RunOptions& options) {
   declare_job(exec, options);
   refuse_empty_values(exec);
   exec.footer(
-      "One process of a job, for launchers that speak PMIx or PMI-1: `mpirun -n 4 musubi exec program`,\n"
-      "`srun --mpi=pmi2 -n 4 musubi exec program`. Exit status: the job's on rank 0, else 0.");
+      "Runs one process of a job, for launchers with PMIx or PMI-1: `mpirun -n 4 musubi exec program`,\n"
+      "`srun --mpi=pmi2 -n 4 musubi exec program`. Exit status: the job's on rank 0, otherwise 0.");
 }
 
 void declare_doctor(CLI::App& doctor, RunOptions& options, musubi::tools::HostsQuestion& question) {
   declare_size(doctor, options);
   doctor
       .add_option("program", question.program,
-                  "Examine this program's atomics instead of the machine; with hosts: is it the same on all?")
+                  "Examine the atomics of this program instead of the machine; with hosts: compare it on all")
       ->type_name("FILE");
   declare_hosts(doctor, options);
   doctor.add_flag("--json", question.json, "Print one JSON object");
   doctor
-      .add_option("--save", question.save, "With hosts: write it to a file, for `musubi run --network FILE`")
+      .add_option("--save", question.save,
+                  "With hosts: write the JSON object to a file, for `musubi run --network FILE`")
       ->type_name("FILE");
   refuse_empty_values(doctor);
   doctor.footer(
-      "Exit status: 0 when such a job can run here, 1 when not, 2 for a wrong command line or setting.");
+      "Exit status: 0 if such a job can run here, 1 if not, 2 for a wrong command line or setting.");
 }
 
 int misuse(const std::string& message) {
@@ -150,7 +149,7 @@ int misuse(const std::string& message) {
 }
 
 // Cuts the program and its arguments off the command line of `run`: they begin at the first word that is
-// neither an option of ours nor the value of one, or after `--`.
+// neither an option of `run` nor the value of one, or after `--`.
 std::vector<std::string> cut_off_command(const CLI::App& run, std::vector<std::string>& words) {
   std::size_t at = 0;
   while (at < words.size() && words[at] != "--" && words[at].size() > 1 && words[at][0] == '-') {
@@ -169,7 +168,7 @@ std::vector<std::string> cut_off_command(const CLI::App& run, std::vector<std::s
   return command;
 }
 
-// The limit on the stack is for the program: one that a thread cannot have must not end this command.
+// The limit on the stack is for the program: a limit too large for a thread must not end this command.
 void keep_own_stacks_small() {
   constexpr std::size_t stack_bytes = std::size_t{8} << 20;
   pthread_attr_t attributes;
@@ -190,15 +189,16 @@ int main(int argc, char** argv) {
   RunOptions options;
   CLI::App* run = app.add_subcommand("run", "Run a program on this host, or as one job over several");
   declare_run(*run, options);
-  CLI::App* exec = app.add_subcommand("exec", "Run a program as one rank, started by mpirun or srun");
+  CLI::App* exec =
+      app.add_subcommand("exec", "Run a program as one rank of a job that mpirun or srun starts");
   declare_exec(*exec, options);
   bool markdown = false;
-  CLI::App* settings = app.add_subcommand("settings", "List the settings, their values and sources");
+  CLI::App* settings = app.add_subcommand("settings", "List all settings with their values and sources");
   settings->add_flag("--markdown", markdown, "Print the reference page instead");
   musubi::tools::HostsQuestion question;
   RunOptions asked;
   asked.ranks = 2;
-  CLI::App* doctor = app.add_subcommand("doctor", "Examine this machine: can jobs run, and how well");
+  CLI::App* doctor = app.add_subcommand("doctor", "Examine this machine: whether jobs can run, and how well");
   declare_doctor(*doctor, asked, question);
   std::vector<std::string> words(argv + 1, argv + argc);
   for (const CLI::App* command : {run, exec}) {
@@ -215,7 +215,7 @@ int main(int argc, char** argv) {
                      words.front() == exec->get_name() || words.front() == settings->get_name() ||
                      words.front() == doctor->get_name();
   if (!known) return misuse("unknown command " + words.front());
-  std::reverse(words.begin(), words.end());  // as CLI11 wants them
+  std::reverse(words.begin(), words.end());  // in the order that CLI11 expects
   try {
     app.parse(words);
   } catch (const CLI::Success& asked_for_help) {

@@ -10,10 +10,10 @@
 
 namespace musubi::tools {
 
-// The environment of such a process: the user's, and the size of its teams unless OMP_NUM_THREADS says it.
+// The environment of such a process: the user's, and the size of its teams unless OMP_NUM_THREADS sets it.
 std::vector<std::string> native_environment(const JobProcesses& processes, const config::Settings& settings);
 
-// Says which settings of the command line such a job has no use for.
+// Lists the settings of the command line that do not affect such a job.
 void name_idle_settings(const config::Configuration& configuration);
 
 }  // namespace musubi::tools

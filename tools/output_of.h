@@ -1,4 +1,4 @@
-// Runs a program for what it prints.
+// Runs a program for its output.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace musubi::tools {
 
-// What the program prints on stdout, and, `with_errors`, on stderr; nothing when it cannot be started, or
+// The program's output on stdout, and with `with_errors` also on stderr; nothing if it cannot be started, or
 // fails. Blocks until it has ended. `words`: its path first.
 std::string output_of(const std::vector<std::string>& words, const std::vector<std::string>& environment,
                       bool with_errors = false);

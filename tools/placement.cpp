@@ -5,7 +5,7 @@
 namespace musubi::tools {
 namespace {
 
-// The first `count` cores of one node that are in use by nobody; empty: no node has so many left.
+// The first `count` unused cores of one node; empty: no node has enough.
 std::vector<std::size_t> cores_of_one_node(std::span<const Core> cores, const std::vector<bool>& used,
                                            std::size_t count) {
   std::vector<std::size_t> found;
@@ -41,7 +41,7 @@ std::vector<Processors> place_on_cores(std::span<const Core> cores, std::uint32_
   return placed;
 }
 
-// Neighbours in this order are of one core: a rank gets both, rather than two ranks one each.
+// Neighbours in this order share a core: one rank gets both, rather than two ranks one each.
 std::vector<Processors> place_on_hardware_threads(const Processors& all, std::uint32_t ranks,
                                                   std::uint32_t threads) {
   std::vector<Processors> placed;

@@ -1,4 +1,4 @@
-// Which processors each rank of a job is pinned to. No I/O.
+// Assigns the processors to which each rank of a job is pinned. No I/O.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ struct Core {
 
 enum class Binding {
   none,
-  core,       // whenever there are enough
-  automatic,  // when the job takes more than half of the cores: two such jobs cannot both want the same ones
+  core,       // whenever there are enough cores
+  automatic,  // when the job takes more than half of the cores: two such jobs cannot both want the same cores
 };
 
 using Processors = std::vector<std::uint32_t>;
 
-// The processors of each rank, by rank; empty: nobody is pinned. `cores` are those that the job may use, near
-// ones next to each other (as hwloc orders them). Ranks get whole cores, on one NUMA node each while that is
-// possible; hardware threads of one core go to different threads only when there are too few cores. Never two
-// ranks on one processor: when there are too few of them nobody is pinned.
+// The processors of each rank, by rank; empty: no rank is pinned. `cores` are those that the job may use,
+// near ones next to each other (as hwloc orders them). Ranks get whole cores, on one NUMA node each while
+// that is possible; hardware threads of one core go to different threads only when there are too few cores.
+// Two ranks never share a processor: with too few processors no rank is pinned.
 std::vector<Processors> place_ranks(std::span<const Core> cores, std::uint32_t ranks,
                                     std::uint32_t threads_per_rank, Binding binding);
 

@@ -1,4 +1,4 @@
-// A library of its own: the launcher loads it, and libdw with what that needs, only for a report.
+// A separate library: the launcher loads it, and libdw with its dependencies, only for a report.
 #include <cxxabi.h>
 #include <elfutils/libdwfl.h>
 
@@ -18,7 +18,7 @@ std::string hexadecimal(std::uintptr_t value) {
   return text;
 }
 
-// Other names would be read as types: a function of C that is called d as "double".
+// Other names would be demangled as types: a C function called d as "double".
 std::string demangled(const char* name) {
   if (!std::string_view(name).starts_with("_Z")) return name;
   int status = 0;
@@ -84,7 +84,7 @@ class ProcessPlaces final : public launch::Places {
     }
     return DWARF_CB_OK;
   }
-  // The data of the program, when they are shared, are mapped from another file than its own.
+  // The data of a program are mapped from another file than its own when they are shared.
   Dwfl_Module* object_before(std::uintptr_t address) {
     Search search{address};
     ::dwfl_getmodules(library_, &look_at, &search, 0);
@@ -100,7 +100,7 @@ extern "C" MUSUBI_EXPORT launch::Places* musubi_find_places(pid_t process) {
   static char* search_path = nullptr;
   static const Dwfl_Callbacks callbacks{&::dwfl_linux_proc_find_elf, &::dwfl_standard_find_debuginfo, nullptr,
                                         &search_path};
-  // A report does not wait for servers of debug information. The ranks have got their environment.
+  // A report must not wait for servers of debug information. The ranks already have their environment.
   ::unsetenv("DEBUGINFOD_URLS");
   Dwfl* const library = ::dwfl_begin(&callbacks);
   if (library == nullptr) return nullptr;

@@ -1,5 +1,5 @@
 // Names for addresses of a running process, from its executable, its libraries and their debug information,
-// by elfutils' libdw. In the launcher, because a rank that crashes or hangs can read nothing any more.
+// by elfutils' libdw. Runs in the launcher, since a rank that has crashed or hangs can no longer read files.
 #pragma once
 
 #include <memory>
@@ -8,11 +8,11 @@
 
 namespace musubi::tools {
 
-// Of libmusubi-places.so. Null when the process cannot be looked at. The caller deletes it.
+// A function of libmusubi-places.so. Null if the process cannot be inspected. The caller deletes it.
 inline constexpr char places_library[] = "libmusubi-places.so";
 extern "C" launch::Places* musubi_find_places(pid_t process);
 
-// Loads that library when first called. Null, said once, when it or libdw is not there.
+// Loads that library on the first call. Null, after printing the reason once, if it or libdw is missing.
 std::unique_ptr<launch::Places> find_places(pid_t process);
 
 }  // namespace musubi::tools

@@ -8,8 +8,8 @@ namespace {
 
 struct Contents {
   std::string_view name;
-  std::string_view library;  // that has it otherwise
-  std::string_view text;     // of its own in a file that holds it; symbols may have been stripped
+  std::string_view library;  // the shared library that otherwise provides it
+  std::string_view text;     // a text found in every file that contains it; symbols may have been stripped
 };
 constexpr Contents openmp_runtimes[] = {
     {"gcc's OpenMP runtime (libgomp.a)", "libgomp.so", "GOMP_SPINCOUNT"},

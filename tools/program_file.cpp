@@ -45,7 +45,7 @@ bool starts_one_of(const std::vector<std::string>& names, std::string_view prefi
 Result<void> check_preloadable(const std::string& program, FileKind kind) {
   switch (kind) {
     case FileKind::dynamic_program:
-    case FileKind::script:  // its interpreter joins, or passes the invitation on
+    case FileKind::script:  // the script's interpreter joins, or passes the invitation on
       return {};
     case FileKind::static_program:
       return Error{program +
@@ -71,14 +71,14 @@ Result<std::string> find_library(std::string_view name) {
   for (int levels = 0; levels < 2; ++levels) prefix.erase(prefix.rfind('/'));
   std::string path = prefix + "/lib/" + std::string(name);
   if (!is_regular_file(path)) {
-    return Error{"cannot find " + path + "; the installation is incomplete, build or install Musubi anew"};
+    return Error{"cannot find " + path + "; the installation is incomplete, build or install Musubi again"};
   }
   return path;
 }
 
 Result<std::string> find_preloaded_library() {
   auto path = find_library("libmusubi-omp.so");
-  // The dynamic linker splits LD_PRELOAD at both, and knows no escape.
+  // The dynamic linker splits LD_PRELOAD at both characters, and has no escape.
   if (path && path.value().find_first_of(" :") != std::string::npos) {
     return Error{path.value() +
                  " cannot be preloaded: its path contains a blank or a colon; install Musubi elsewhere"};
@@ -125,7 +125,7 @@ Result<std::string> library_to_preload(const std::string& program, Preload prelo
         " uses the OpenMP runtime of LLVM, which Musubi cannot replace; compile it with gcc -fopenmp"};
   }
   if (const auto served = check_contents(program, file); !served) return served.error();
-  // A program that shows no OpenMP may load some: interpreters do, and programs with plug-ins.
+  // A program that does not link with OpenMP may load it: interpreters do, and programs with plug-ins.
   return find_preloaded_library();
 }
 

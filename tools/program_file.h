@@ -16,18 +16,18 @@ struct ProgramError {
   int exit_status;
 };
 
-// A path to an executable file; or the reason why there is none.
+// A path to an executable file, or the reason why there is none.
 struct ProgramPath {
   std::string path;
   ProgramError error;  // when path is empty
 };
 
-// As execvp looks for it: names without a slash through PATH.
+// Looks it up as execvp does: names without a slash through PATH.
 ProgramPath find_program(const std::string& name);
 
 // A library of Musubi. Errors: it is not where this command's installation should have it.
 Result<std::string> find_library(std::string_view name);
-// What is preloaded into OpenMP programs. Errors: as above; its path cannot be preloaded.
+// The library preloaded into OpenMP programs. Errors: as above; its path cannot be preloaded.
 Result<std::string> find_preloaded_library();
 
 enum class Preload { automatic, always, never };

@@ -1,11 +1,11 @@
-// `musubi proxy`: serves a launcher on another host. For the launcher's use, by the rsh command.
+// `musubi proxy`: serves a launcher on another host. The launcher starts it by the rsh command.
 #pragma once
 
 #include "launch/hosts/proxy.h"
 
 namespace musubi::tools {
 
-// What any proxy of this command has.
+// The properties that every proxy of this command has.
 launch::ProxyServices proxy_services();
 
 // The exit status.

@@ -1,4 +1,4 @@
-// How a command ends that cannot do what it was asked for.
+// Ends a command that cannot do its task.
 #pragma once
 
 #include <cstdio>
@@ -6,7 +6,7 @@
 
 namespace musubi::tools {
 
-// One line on standard error. Result: `status`, for main to return.
+// Prints one line on standard error. Result: `status`, for main to return.
 inline int refuse(const std::string& message, int status) {
   std::fprintf(stderr, "musubi: %s\n", message.c_str());
   return status;

@@ -41,8 +41,8 @@ void replace_variable(std::vector<std::string>& environment, const std::string& 
   environment.push_back(name + "=" + value);
 }
 
-// A library that a program loads while it runs has its thread-local variables in what the loader keeps free
-// for that; by default that is less than libmusubi needs.
+// A library loaded at run time has its thread-local variables in space that the loader reserves for such
+// libraries; by default that is less than libmusubi needs.
 void make_room_for_thread_locals(std::vector<std::string>& environment) {
   const std::string room = "glibc.rtld.optional_static_tls=16384";
   const std::string others = config::environment_variable("GLIBC_TUNABLES").value_or("");
@@ -67,7 +67,7 @@ Result<fabric::Distance> read_network(const RunOptions& options) {
   return network::distance_among(measured.value(), hosts);
 }
 
-// What --network says of the network, as settings.
+// The values of the file given by --network, as settings.
 Result<void> set_network(const RunOptions& options, Configuration& configuration) {
   if (options.network_file.empty()) return {};
   auto distance = read_network(options);
@@ -146,7 +146,7 @@ Result<void> read_settings(const RunOptions& options, Configuration& configurati
 
 namespace {
 
-// Several ranks on this host, or one.
+// One or several ranks on this host.
 int run_here(const RunOptions& options, const config::Settings& settings, const JobProcesses& processes,
              const std::string& program, std::vector<std::string> environment) {
   launch::LaunchPlan plan;
@@ -193,7 +193,8 @@ int run_as_ranks(const RunOptions& options, const Configuration& configuration, 
   const config::Settings& settings = configuration.settings();
   if (settings.near_fabric == "mpi" || (options.on_hosts() && talks_by_mpi(settings))) {
     return refuse(
-        "ranks talk by MPI in jobs that an MPI starts; write `mpirun -n 4 musubi exec --set far_fabric=mpi "
+        "ranks can use MPI only in jobs that an MPI starts; write `mpirun -n 4 musubi exec --set "
+        "far_fabric=mpi "
         "program`, or leave out the setting",
         status_of_misuse);
   }

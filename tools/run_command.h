@@ -21,11 +21,11 @@ struct RunOptions {
   bool ranks_given = false;
   std::string hosts, host_file;  // both empty: this host
   std::string rsh;               // empty: ssh
-  std::string remote_path;       // of the command on all hosts; empty: as here
+  std::string remote_path;       // path of the command on all hosts; empty: the same as here
   std::string threads_per_rank;  // empty: as set
   std::string bind;              // empty: as set
   std::string trace;             // empty: as set
-  std::string network_file;      // that doctor --hosts has saved; empty: none
+  std::string network_file;      // a file saved by doctor --hosts; empty: none
   bool stats = false;
   bool label_output = false;
   bool encrypt = false;
@@ -33,8 +33,8 @@ struct RunOptions {
   bool preload = false;
   bool plain = false;
   bool loads_itself = false;
-  std::vector<std::string> assignments;  // of --set
-  std::vector<std::string> own_words;    // of the command line, before the program
+  std::vector<std::string> assignments;  // arguments of --set
+  std::vector<std::string> own_words;    // words of the command line before the program
   std::vector<std::string> command;      // the program and its arguments
 
   bool on_hosts() const { return !hosts.empty() || !host_file.empty(); }
@@ -46,18 +46,19 @@ struct PreparedProgram {
   std::string library;  // to preload; empty: none
 };
 
-// What is to be known before any rank is started, by one line instead of one from each. `program`: the path
-// of its file. Result: nothing, when the job cannot start; that was said, and `status` is the exit status.
+// Checks that must be made before any rank is started, so that they print one line instead of one per rank.
+// `program`: the path of its file. Result: nothing if the job cannot start; the reason was printed, and
+// `status` is the exit status.
 std::optional<PreparedProgram> prepare(const std::string& program, const RunOptions& options,
                                        const config::Settings& settings, int& status);
 
 // The environment of the ranks: the user's, every setting that is not at its default (in the form that the
-// same parser reads back), and orders to the dynamic linker.
+// same parser reads back), and variables for the dynamic linker.
 std::vector<std::string> environment_of_ranks(const config::Configuration& configuration,
                                               const std::string& library, bool loads_itself);
 
-// Environment, the file of the network, --set and the other options, in this order. Errors: a setting or the
-// file is refused.
+// Settings from the environment, the network file, --set and the other options, in this order. Errors: a
+// setting or the file is refused.
 Result<void> read_settings(const RunOptions& options, config::Configuration& configuration);
 
 // The exit status for the shell: the job's, or one of those above.

@@ -25,7 +25,7 @@ std::optional<std::uint32_t> number_in(const char* variable) {
   return number;
 }
 
-// Of the kinds that `musubi exec` speaks; the wire protocol needs no library. Empty: this Slurm has none.
+// A type of PMI that `musubi exec` speaks; the wire protocol needs no library. Empty: this Slurm has none.
 std::string kind_of_exchange(const std::string& srun) {
   const std::string list = " " + output_of({srun, "--mpi=list"}, config::environment_variables(), true) + " ";
   for (const char* kind : {"pmi2", "pmix"}) {
@@ -36,7 +36,7 @@ std::string kind_of_exchange(const std::string& srun) {
   return "";
 }
 
-// `2(x3),1`: of each node, in the order of the nodes. One each where Slurm does not tell.
+// Slots of each node, in the order of the nodes, as in `2(x3),1`. One each if Slurm does not say.
 std::vector<launch::HostSlots> tasks_of_nodes(std::uint32_t nodes) {
   std::vector<launch::HostSlots> slots;
   std::istringstream groups(config::environment_variable("SLURM_TASKS_PER_NODE").value_or(""));
@@ -60,7 +60,7 @@ std::size_t slots_in(const std::vector<launch::HostSlots>& nodes) {
   return all;
 }
 
-// So many, as evenly as can be.
+// Distributes the slots over the nodes as evenly as possible.
 std::vector<launch::HostSlots> spread(std::uint32_t slots, std::uint32_t nodes) {
   std::vector<launch::HostSlots> all;
   for (std::uint32_t i = 0; i < std::min(slots, nodes); ++i)
@@ -68,7 +68,7 @@ std::vector<launch::HostSlots> spread(std::uint32_t slots, std::uint32_t nodes) 
   return all;
 }
 
-// The words without an option that has a value, in any of its forms.
+// The words without an option and its value, in any of its forms.
 void drop_option(std::vector<std::string>& words, const std::string& brief, const std::string& name) {
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -84,11 +84,11 @@ void drop_option(std::vector<std::string>& words, const std::string& brief, cons
 
 using Words = std::vector<std::string>;
 
-// A process for each slot, where Slurm has distributed them.
+// A process for each slot, if Slurm has distributed them.
 Words size_by_slots(const RunOptions& options) {
   Words words;
   if (options.ranks_given) words.push_back("--ntasks=" + std::to_string(options.ranks));
-  // Slurm from 22.05 on no longer takes this over by itself.
+  // Slurm no longer inherits this by itself, from 22.05 on.
   if (const auto processors = number_in("SLURM_CPUS_PER_TASK"))
     words.push_back("--cpus-per-task=" + std::to_string(*processors));
   return words;
@@ -107,11 +107,11 @@ Words size_by_nodes(const RunOptions& options, const JobProcesses& processes,
           has_known_share ? "--cpus-per-task=" + std::to_string(processors) : "--cpu-bind=none"};
 }
 
-// The options of `musubi exec`: those of this command, and for a program of threads how many each process
-// gets.
+// The options of `musubi exec`: those of this command, and for a program of threads the number for each
+// process.
 Words options_of_exec(const RunOptions& options, Model model, const JobProcesses& processes) {
   Words words = options.own_words;
-  std::erase(words, "--print-config");  // done by now
+  std::erase(words, "--print-config");  // already done
   if (model == Model::processes) return words;
   drop_option(words, "-n", "--ranks");
   drop_option(words, "-t", "--threads");
@@ -125,7 +125,8 @@ Words options_of_exec(const RunOptions& options, Model model, const JobProcesses
 Words srun_command(const RunOptions& options, const std::string& srun, const std::string& kind,
                    const Words& size, const Words& options_of_process) {
   std::error_code ignored;
-  // The step shares what an interactive step of this allocation holds; standard input is rank 0's.
+  // The step shares the resources that an interactive step of this allocation holds; standard input is rank
+  // 0's.
   Words words = {srun, "--overlap", "--export=ALL", "--input=0", "--mpi=" + kind};
   words.insert(words.end(), size.begin(), size.end());
   words.push_back(std::filesystem::read_symlink("/proc/self/exe", ignored).string());
@@ -136,7 +137,7 @@ Words srun_command(const RunOptions& options, const std::string& srun, const std
   return words;
 }
 
-// Threads of a slot: what the user says, else the processors of a task.
+// Threads of a slot: the user's number, or else the processors of a task.
 Result<void> take_threads(config::Configuration& configuration) {
   const auto processors = number_in("SLURM_CPUS_PER_TASK");
   if (!processors) return {};

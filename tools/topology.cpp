@@ -17,13 +17,13 @@ struct Destroy {
 using Topology = std::unique_ptr<hwloc_topology, Destroy>;
 
 Topology load(const std::string& description) {
-  // Without it hwloc knows nothing, and says so on the job's error output.
+  // Without it hwloc cannot find the topology, and prints that on the job's error output.
   if (description.empty() && ::access("/sys/devices/system/cpu/cpu0/topology", R_OK) != 0) return nullptr;
   hwloc_topology_t made = nullptr;
   if (::hwloc_topology_init(&made) != 0) return nullptr;
   Topology topology(made);
   // Devices are left out by default; caches are left out because the start of the job waits for this. All
-  // else is needed: hwloc finds the node of a processor by what both lie in.
+  // other levels are needed: hwloc relates a processor to its node by their common parent.
   ::hwloc_topology_set_cache_types_filter(made, HWLOC_TYPE_FILTER_KEEP_NONE);
   ::hwloc_topology_set_icache_types_filter(made, HWLOC_TYPE_FILTER_KEEP_NONE);
   if (description.empty()) {
@@ -41,7 +41,7 @@ bool reads(const char* path, const char* expected) {
   return file >> word && word == expected;
 }
 
-// Small machines, where there is nothing to choose and every job would wait for hwloc to find that out.
+// Small machines, where no choice exists and every job would wait for hwloc to find that out.
 bool every_processor_is_a_core_of_one_node() {
   return reads("/sys/devices/system/cpu/smt/active", "0") && reads("/sys/devices/system/node/online", "0");
 }
@@ -65,7 +65,7 @@ std::vector<Core> allowed_cores(const std::string& description) {
   hwloc_obj_t last_core = nullptr;
   for (hwloc_obj_t unit = nullptr;
        (unit = ::hwloc_get_next_obj_by_type(topology.get(), HWLOC_OBJ_PU, unit)) != nullptr;) {
-    // Kernels that know nothing of cores show processors only.
+    // Kernels that do not report cores show processors only.
     const hwloc_obj_t core = ::hwloc_get_ancestor_obj_by_type(topology.get(), HWLOC_OBJ_CORE, unit);
     if (core == nullptr || core != last_core) {
       const int node = ::hwloc_bitmap_first(unit->nodeset);
@@ -82,7 +82,7 @@ std::vector<Processors> place_on_this_host(const std::string& bind, std::uint32_
   const Binding binding = bind == "core"   ? Binding::core
                           : bind == "auto" ? Binding::automatic
                                            : Binding::none;
-  // Finding the cores takes a while: only where ranks may be pinned.
+  // Finding the cores takes a while: done only if ranks may be pinned.
   const bool fits = std::uint64_t{ranks} * threads_per_rank <= os::allowed_cores();
   if (binding == Binding::none || !fits) return {};
   return place_ranks(allowed_cores(), ranks, threads_per_rank, binding);

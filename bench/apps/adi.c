@@ -4,8 +4,8 @@
 // factorization. Each step solves systems of 5x5 blocks along all lines in x, then in y, then in z. The
 // equations, the sizes, the steps and the published norms are BT's (class W is the one of the published
 // implementations). Usage: adi [S|W|A|B] [inner]. With `inner`, the threads share the loops over the lines of
-// each plane, one plane after the other: many small loops, and all threads write parts of the same blocks.
-// The exit status is 0 only when the norms of the residual and of the error match.
+// each plane, plane by plane: many small loops, and all threads write parts of the same blocks. The exit
+// status is 0 only when the norms of the residual and of the error match.
 
 #include "adi.h"
 
@@ -78,7 +78,7 @@ static void exact_at(int x, int y, int z, adi_variables exact) {
   adi_exact(x / intervals, y / intervals, z / intervals, exact);
 }
 
-// Sets the solution to what `value` says, and the flow with it, by the whole team.
+// Sets the solution to the values of `value`, and the flow that follows from it, by the whole team.
 static void set_solution(void (*value)(int x, int y, int z, adi_variables to)) {
 #pragma omp for schedule(static)
   for (int z = 0; z < adi.points; z++) {
@@ -120,8 +120,7 @@ static void add_change(int y, int z) {
   }
 }
 
-// One step of time, by the whole team: planes of equal z but for the sweep in z, which takes those of equal
-// y.
+// A time step, by the whole team: threads share planes of equal z, and in the sweep in z planes of equal y.
 static void take_step(void) {
 #pragma omp for schedule(static)
   for (int z = 1; z < adi.points - 1; z++) {
@@ -215,7 +214,7 @@ int main(int argc, char** argv) {
   printf("ADI class %c, %d^3 points, %d steps, %d threads%s\n", CLASSES[choice], adi.points, problem->steps,
          omp_get_max_threads(), inner ? ", inner loops" : "");
   const int verified = verify(problem);
-  // Of the algebra of blocks alone: in each of three sweeps an elimination (345), two products (300), and the
+  // Counts only the block algebra: in each of three sweeps an elimination (345), two products (300), and the
   // substitution (50), for each inner point.
   const double operations = 3.0 * (345.0 + 300.0 + 50.0) * problem->steps;
   return nas_finish(verified, seconds, operations * pow(adi.points - 2, 3.0));

@@ -1,4 +1,4 @@
-// What the parts of adi.c share: the grid, its variables and the coefficients of the equations.
+// Shared by the parts of adi.c: the grid, its variables and the coefficients of the equations.
 #pragma once
 
 #include <stddef.h>
@@ -8,7 +8,7 @@
 // Density, momentum in x, y and z, energy: per volume.
 typedef double adi_variables[5];
 
-// What the equations need of the variables again and again.
+// Quantities derived from the variables, which the equations use repeatedly.
 struct adi_flow {
   double inverse_density;
   double velocity[3];
@@ -18,18 +18,18 @@ struct adi_flow {
 // Coefficients of one direction of space; direction 0 is x, which runs fastest in memory.
 struct adi_direction {
   size_t stride;       // from one point to the next
-  double central;      // of a central difference: half the inverse of the distance of points
-  double second;       // of a second difference: the inverse of the square of that distance
+  double central;      // factor of a central difference: half the inverse of the distance of points
+  double second;       // factor of a second difference: the inverse of the square of that distance
   double dissipation;  // artificial, of second order
 };
 
 struct adi_grid {
-  int points;    // on each side, those of the boundary included
+  int points;    // on each side, including the boundary
   size_t pitch;  // from row to row: one more than the points, so that lines in z spread over the caches
-  double step;   // of time
+  double step;   // time step
   struct adi_direction directions[3];
   adi_variables* solution;
-  adi_variables* change;  // first the right side, then what the three sweeps make of it
+  adi_variables* change;  // first the right side, then the result of the three sweeps
   adi_variables* forcing;
   struct adi_flow* flow;
 };
@@ -51,14 +51,14 @@ void adi_guess(int x, int y, int z, adi_variables guess);
 
 // adi_right_side.c: the flow of a point from its variables; for the inner points of a row of equal y and z,
 // or of a plane of equal z, the right side of the equations, from the solution, the flow and the forcing,
-// without the step of time.
+// without the time step.
 void adi_compute_flow(size_t point);
 void adi_right_side_of_row(int y, int z);
 void adi_right_side(int z);
 
-// adi_solve.c: sweeps in one direction over all inner lines of a plane, or over two neighbours from `line`
-// on: of equal z for directions x and y, of equal y for direction z. The change becomes the solution of a
-// block-tridiagonal system for each line.
+// adi_solve.c: sweeps in one direction over all inner lines of a plane, or over two neighbouring lines from
+// `line` on: of equal z for directions x and y, of equal y for direction z. The change becomes the solution
+// of a block-tridiagonal system for each line.
 #define ADI_LINES_AT_ONCE 2
 void adi_solve_lines(int direction, int plane, int line);
 void adi_solve_plane(int direction, int plane);

@@ -25,7 +25,7 @@ void adi_exact(double x, double y, double z, adi_variables exact) {
   }
 }
 
-// Inside, values interpolated between opposite faces are blended; on the boundary the solution is exact.
+// Inside, interpolates between opposite faces and blends the results; on the boundary the solution is exact.
 void adi_guess(int x, int y, int z, adi_variables guess) {
   const int last = adi.points - 1;
   const double place[3] = {(double)x / last, (double)y / last, (double)z / last};

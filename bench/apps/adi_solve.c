@@ -9,8 +9,8 @@
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
 typedef lanes block[5][5];
 
-// What the Jacobians of a point contribute to the systems of its line: of the point before it, of itself, of
-// the point behind it.
+// Contributions of a point's Jacobians to the systems of its line: to the point before it, to itself, and to
+// the point after it.
 struct contributions {
   block before, own, behind;
 };
@@ -32,8 +32,8 @@ static inline void set_entry(struct contributions* to, int row, int column, lane
   to->behind[row][column] = -convection - diffusion;
 }
 
-// The Jacobians of the fluxes and of the viscous terms, with what a central and a second difference over a
-// step of time multiply them by. Entries that are zero for this direction are never set.
+// The Jacobians of the fluxes and of the viscous terms, with the factors of a central and of a second
+// difference over a time step. Entries that are zero for this direction are never set.
 static inline void set_contributions(int direction, const struct adi_flow* first,
                                      const struct adi_flow* second, struct contributions* to) {
   const struct adi_direction* coefficients = &adi.directions[direction];
@@ -49,7 +49,7 @@ static inline void set_contributions(int direction, const struct adi_flow* first
   const lanes enthalpy = central * (ADI_C1 * energy - ADI_C2 * kinetic);
   const lanes none = {0.0};
   const lanes damping = none + artificial;
-  const lanes stretch = diffusion / 3.0;  // of the velocity along the line, besides its shear
+  const lanes stretch = diffusion / 3.0;  // the factor along the line, in addition to that of shear
 
   set_entry(to, 0, 0, none, damping);
   set_entry(to, 0, along, none + central, none);
@@ -130,7 +130,7 @@ static inline void solve_block(block matrix, block right, lanes* vector) {
   }
 }
 
-// The change of the boundary is zero, so the first and the last inner point have a neighbour less.
+// The change of the boundary is zero, so the first and the last inner point have one neighbour less.
 static void solve_lines_at(int direction, size_t first, size_t second) {
   const int last = adi.points - 2;
   const size_t stride = adi.directions[direction].stride;
@@ -173,7 +173,8 @@ static void solve_lines_at(int direction, size_t first, size_t second) {
 }
 
 void adi_solve_lines(int direction, int plane, int line) {
-  // Lines in x lie side by side in y, the others in x; a last line without neighbour is solved twice alike.
+  // Lines in x are adjacent in y, the other lines are adjacent in x; a last line without neighbour is solved
+  // twice with the same result.
   const size_t apart = adi.directions[direction == 0 ? 1 : 0].stride;
   const size_t origin = (size_t)plane * adi.directions[direction == 2 ? 1 : 2].stride;
   const int neighbour = line + 1 < adi.points - 1 ? line + 1 : line;

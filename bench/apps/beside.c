@@ -1,11 +1,11 @@
-// Barriers and critical sections beside memory that each thread has written once and that nobody looks at.
-// What a barrier and an unlock cost should not depend on how much there is. Usage: beside [MiB of all
-// threads] [barriers]. `barrier` and `critical` are the times of all, `mean` lines that of one in
-// microseconds.
+// Barriers and critical sections while each thread holds memory that it has written once and no other thread
+// accesses. The cost of a barrier and of an unlock should not depend on the amount of that memory. Usage:
+// `beside [MiB of all threads] [barriers]`. `barrier` and `critical` are the total times; `mean` lines give
+// the time of one in microseconds.
 
 #include "nas.h"
 
-#define WORD_STEP 512  // of 8 bytes: one word of each page is written, and verified
+#define WORD_STEP 512  // in words of 8 bytes: one word of each page is written and verified
 
 static int64_t words;
 static int64_t* memory;

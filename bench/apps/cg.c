@@ -11,7 +11,7 @@ static int* column;
 static double* element;
 static double *x, *z, *p, *q, *r;
 
-// Sums that a whole team works on, shared by all phases.
+// Sums that the whole team computes, shared by all phases.
 static double rho, rho_before, direction, residual_square;
 static double residual[CG_ITERATIONS_MAX + 1];
 
@@ -58,8 +58,8 @@ static double row_product(int row, const double* vector) {
   return sum;
 }
 
-// One step of conjugate gradients, by the whole team. `nowait` is sound where the next loop has the same
-// static schedule and reads only what its own thread wrote.
+// A step of conjugate gradients, by the whole team. `nowait` is sound if the next loop has the same static
+// schedule and reads only values that its own thread wrote.
 static void conjugate_step(void) {
 #pragma omp single
   {

@@ -22,12 +22,12 @@ struct cg_vector {
   double value[CG_NONZEROS_MAX];
 };
 
-// All vectors, and in `room` (zeros, rows + 1 of them) where each row has its place while it is assembled.
-// The same on every call in a process that draws no other numbers of its own.
+// All vectors, and in `room` (zeros, rows + 1 of them) the place of each row while it is assembled. Gives the
+// same vectors on every call in a process that draws no other numbers.
 void cg_generate(const struct cg_problem* problem, struct cg_vector* vectors, int* room);
 
-// Assembles the rows [first, end) at their places in `columns` and `elements`; `length`: of each row. Looks
-// through all vectors for what belongs there, so that the order of every sum is that of the vectors whatever
-// the bands are.
+// Assembles the rows [first, end) at their places in `columns` and `elements`; `length`: of each row.
+// Searches all vectors for elements of these rows, so that every sum has the order of the vectors however the
+// rows are divided into bands.
 void cg_assemble(const struct cg_problem* problem, const struct cg_vector* vectors, const int* room,
                  int* columns, double* elements, int* length, int first, int end);

@@ -1,6 +1,6 @@
-// y = a x + y on vectors that no cache holds, over and over: the plainest of steady states. Every repetition
-// is a parallel region of its own. The values stay whole numbers, so the result is known exactly. Usage:
-// daxpy [elements] [repetitions]. The time is that of the repetitions after the first.
+// y = a x + y on vectors that fit no cache, repeated: the simplest steady state. Every repetition is a
+// parallel region of its own. The values stay whole numbers, so the result is known exactly. Usage: daxpy
+// [elements] [repetitions]. The time is that of the repetitions after the first.
 
 #include <omp.h>
 #include <stdint.h>

@@ -7,7 +7,8 @@
 
 // A megabyte for each thread: far more than a stack frame should hold.
 static double batch[2 * EP_BATCH_PAIRS];
-// What carries a seed over a whole batch; the master computes it and copyin hands it to the team.
+// The multiplier that carries a seed over a whole batch; the master computes it and copyin hands it to the
+// team.
 static uint64_t batch_multiplier;
 #pragma omp threadprivate(batch, batch_multiplier)
 

@@ -1,6 +1,6 @@
-// The transform of Stockham: steps of radix 4 between two buffers, each of which leaves the parts in the
-// order that the next one reads, so that nothing need be permuted; a step of radix 2 ends lengths that are no
-// power of 4.
+// Stockham's transform: steps of radix 4 between two buffers, each of which leaves the parts in the order
+// that the next step reads, so that no permutation is needed; lengths that are no power of 4 end with a step
+// of radix 2.
 
 #include "fourier.h"
 
@@ -21,7 +21,8 @@ void fourier_prepare(void) {
   }
 }
 
-// One step: transforms of `length`, of which `stride` lie side by side, become 4 times as many of a quarter.
+// A step: transforms of `length`, `stride` of them adjacent, become 4 times as many transforms of a quarter
+// of the length.
 static void quarter_length(int length, int stride, const double* restrict from_real,
                            const double* restrict from_imaginary, double* restrict to_real,
                            double* restrict to_imaginary) {
@@ -73,7 +74,7 @@ static void halve_length(int stride, const double* restrict from, double* restri
 }
 
 void fourier_transform(int direction, int length, struct fourier_block* block) {
-  // Exchanging the parts, real and imaginary, before and after turns the direction.
+  // Exchanging the real and imaginary parts, before and after, reverses the direction.
   double* real = direction < 0 ? block->real : block->imaginary;
   double* imaginary = direction < 0 ? block->imaginary : block->real;
   double* real_to = direction < 0 ? other.real : other.imaginary;

@@ -10,10 +10,10 @@ struct fourier_block {
   double imaginary[FOURIER_LENGTH_MAX * FOURIER_VECTORS];
 };
 
-// To be called once, before any thread transforms.
+// Must be called once, before any thread transforms.
 void fourier_prepare(void);
 
-// Transforms the vectors of the block, of a length that is a power of two, at least 2. The direction is -1
-// for exp(-2 pi i j k / length), +1 for exp(+2 pi i j k / length). Nothing is scaled. Any thread, its own
-// block.
+// Transforms the vectors of the block, whose length is a power of two, at least 2. The direction is -1 for
+// exp(-2 pi i j k / length), +1 for exp(+2 pi i j k / length). Nothing is scaled. Any thread may call it on
+// its own block.
 void fourier_transform(int direction, int length, struct fourier_block* block);

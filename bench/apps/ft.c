@@ -1,8 +1,8 @@
 // FT, the three-dimensional Fourier transform kernel of the NAS Parallel Benchmarks, written from its
 // specification (Bailey et al., "The NAS Parallel Benchmarks", RNR-94-007, section 2.7): the heat equation on
-// a periodic box, solved in the space of frequencies and transformed back after every step of time. Class W
-// is the one of the published implementations (128 x 128 x 32 points, 6 steps). Usage: ft [S|W|A|B]. The exit
-// status is 0 only when the checksums of all steps match the published ones.
+// a periodic box, solved in the frequency domain and transformed back after every time step. Class W is the
+// one of the published implementations (128 x 128 x 32 points, 6 steps). Usage: ft [S|W|A|B]. The exit status
+// is 0 only when the checksums of all steps match the published ones.
 
 #include "fourier.h"
 #include "ft_problems.h"
@@ -21,7 +21,7 @@ static int width, height, depth;  // points in x, y and z; x runs fastest in mem
 static struct complex_value* spectrum;
 static struct complex_value* half_way;  // transformed back in z alone
 static struct complex_value* solution;
-// What a frequency has decayed to is a product of one factor for each dimension.
+// The decay of a frequency is a product of one factor for each dimension.
 static double decay_x[FOURIER_LENGTH_MAX], decay_y[FOURIER_LENGTH_MAX], decay_z[FOURIER_LENGTH_MAX];
 static double checksum_real, checksum_imaginary;
 static double checksums[FT_STEPS_MAX][2];
@@ -29,7 +29,7 @@ static double checksums[FT_STEPS_MAX][2];
 static struct fourier_block block;
 #pragma omp threadprivate(block)
 
-// Vectors side by side at `from`, their elements `apart`.
+// Vectors at `from`, adjacent to each other, their elements `apart`.
 static void load(const struct complex_value* from, size_t apart, int length) {
   for (int i = 0; i < length; i++) {
     for (int v = 0; v < FOURIER_VECTORS; v++) {
@@ -48,7 +48,7 @@ static void store(struct complex_value* to, size_t apart, int length) {
   }
 }
 
-// Transforms a plane in x, in place: rows lie along the vectors and change places with them on the way.
+// Transforms a plane in x, in place: its rows run along the vectors and are transposed on the way.
 static void transform_rows(int direction, struct complex_value* plane) {
   for (int y = 0; y < height; y += FOURIER_VECTORS) {
     struct complex_value* rows = plane + (size_t)y * (size_t)width;
@@ -136,7 +136,7 @@ static void add_to_checksum(int z, double* real, double* imaginary) {
   }
 }
 
-// The solution after a step of time, and its checksum, by the whole team.
+// The solution after a time step, and its checksum, by the whole team.
 static void transform_back(int step) {
   const size_t plane = (size_t)width * (size_t)height;
 #pragma omp single
@@ -211,7 +211,7 @@ int main(int argc, char** argv) {
   printf("FT class %c, %d x %d x %d points, %d steps, %d threads\n", CLASSES[choice], width, height, depth,
          problem->steps, omp_get_max_threads());
   const int verified = verify();
-  // Of each transform, 5 N log2 N; of each decay, 6 N.
+  // Each transform counts 5 N log2 N, each decay 6 N.
   const double operations =
       (double)count * (5.0 * log2((double)count) * (problem->steps + 1) + 6.0 * problem->steps);
   return nas_finish(verified, seconds, operations);

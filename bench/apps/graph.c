@@ -1,6 +1,6 @@
 // A graph built by fetch-and-add and searched by compare-and-swap. Edges are drawn as the specification of
 // Graph500 says (R-MAT: quadrants with the probabilities 0.57, 0.19, 0.19 and 0.05, vertices then renamed).
-// The graph is stored as lists of neighbours; each thread takes slots of a list by an atomic increment. The
+// The graph is stored as adjacency lists; each thread takes slots of a list by an atomic increment. The
 // breadth-first search goes level by level: a thread claims a vertex by compare-and-swap on its parent, and
 // takes its place in the next level by an atomic increment. The parents are verified as the specification
 // demands, with the levels of a search by one thread. Usage: graph [scale] [searches]; a graph has 2^scale
@@ -26,7 +26,7 @@ static uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// A permutation of the numbers below 2^scale: each step can be undone.
+// A permutation of the numbers below 2^scale: each step is invertible.
 static int64_t rename_vertex(uint64_t vertex, int scale) {
   const uint64_t mask = (UINT64_C(1) << scale) - 1;
   for (int turn = 0; turn < 3; turn++) {
@@ -107,7 +107,7 @@ static int search(int64_t root) {
   return levels;
 }
 
-// The levels of all vertices by one thread, from the edges as drawn; returns how many levels there are.
+// Computes the levels of all vertices with one thread, from the edges as drawn; returns the number of levels.
 static int find_levels(int64_t root) {
   for (int64_t v = 0; v < vertices; v++) level[v] = NONE;
   level[root] = 0;
@@ -127,8 +127,8 @@ static int find_levels(int64_t root) {
   return levels - 1;
 }
 
-// Each reached vertex has a parent one level above it, to which an edge leads: tree edges are counted by
-// walking through all edges as drawn.
+// Each reached vertex has a parent one level above it, with an edge between them: tree edges are counted in a
+// pass over all edges as drawn.
 static int64_t count_wrong(int64_t root) {
   int64_t wrong = 0;
   unsigned char* joined = nas_allocate((size_t)vertices, 1);

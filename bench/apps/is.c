@@ -50,12 +50,13 @@ static const struct problem* problem;
 static int64_t key_count, key_limit;
 static int32_t* keys;
 static int32_t* bucketed;      // each thread's keys, ordered by bucket
-static int32_t* histograms;    // for each thread, how often it has each key
+static int32_t* histograms;    // for each thread, its number of keys of each value
 static int32_t* smaller_keys;  // for each key, how many keys are smaller: its rank
-static int64_t* slice_totals;  // for each thread, how many keys lie in its slice of the key range
+static int64_t* slice_totals;  // for each thread, the number of keys in its slice of the key range
 static int tests_passed;
 
-// The sum of four numbers, scaled to the key range. All is a power of two, so integers do it exactly.
+// The sum of four numbers, scaled to the key range. All factors are powers of two, so integers compute it
+// exactly.
 static void create_keys(void) {
 #pragma omp parallel
   {
@@ -73,8 +74,8 @@ static void create_keys(void) {
   }
 }
 
-// Counts the keys [first, end). They are first brought into the order of buckets, small enough that a
-// bucket's counters stay in the processor's first cache; nothing here is read or written by another thread.
+// Counts the keys [first, end). They are first ordered by bucket, small enough that a bucket's counters stay
+// in the processor's first-level cache; no other thread reads or writes this data.
 static void count_keys(int64_t first, int64_t end, int32_t* histogram) {
   const int shift = problem->limit_log2 - BUCKETS_LOG2;
   int64_t place[BUCKETS] = {0};
@@ -90,8 +91,8 @@ static void count_keys(int64_t first, int64_t end, int32_t* histogram) {
   for (int64_t i = first; i < end; i++) histogram[bucketed[i]]++;
 }
 
-// The thread's slice of the key range: sums all threads' counters, and replaces each sum by the sum before
-// it.
+// Sums all threads' counters over the thread's slice of the key range, and replaces each sum by the sum
+// before it.
 static void rank_slice(int64_t first, int64_t end) {
   const int threads = omp_get_num_threads();
   const int thread = omp_get_thread_num();
@@ -127,7 +128,7 @@ static void test_ranks(int iteration, const int32_t* test_keys) {
   }
 }
 
-// One ranking, by the whole team.
+// A ranking, by the whole team.
 static void rank_keys(int iteration) {
   int32_t test_keys[TEST_KEYS];
 #pragma omp master
@@ -148,7 +149,7 @@ static void rank_keys(int iteration) {
   test_ranks(iteration, test_keys);
 }
 
-// Each thread places the keys of its slice of the key range; a hole, a key too many or a wrong order is an
+// Each thread places the keys of its slice of the key range; a hole, a surplus key or a wrong order is an
 // error. Returns the number of errors.
 static int64_t sort_errors(void) {
   int32_t* sorted = nas_allocate((size_t)key_count, sizeof *sorted);

@@ -1,13 +1,13 @@
 // Gather and scatter over the edges of an unstructured mesh: each edge reads the values of its two nodes, and
-// adds what flows along it to the one and takes it from the other, once with `omp atomic`, once under locks
-// of which each guards some nodes. The nodes lie on a grid; each has edges to its neighbours in a cube and a
-// few to nodes farther away, and the nodes are numbered in an order that keeps most neighbours near. The
-// values stay whole numbers, so all sums are known exactly. Usage: mesh [nodes on a side] [turns]. `atomic`
-// and `locks` are the times of all turns with the one and with the other.
+// moves its flow from one node to the other, once with `omp atomic`, once under locks, each of which guards
+// some nodes. The nodes form a grid; each has edges to its neighbours in a cube and a few to nodes farther
+// away, and the nodes are numbered in an order that keeps most neighbours near. The values stay whole
+// numbers, so all sums are known exactly. Usage: mesh [nodes on a side] [turns]. `atomic` and `locks` are the
+// times of all turns with atomics and with locks.
 
 #include "nas.h"
 
-#define FAR_EVERY 8  // so many nodes have one edge to a node far away
+#define FAR_EVERY 8  // one in so many nodes has an edge to a node far away
 #define LOCKS 1024
 #define NODES_PER_LOCK 64
 #define VALUES 97

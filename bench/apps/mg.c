@@ -38,8 +38,8 @@ int top;
 double* charges;
 static double norm_square;
 
-// For each point of a row, the sums over its 4 neighbours across faces and over its 4 across edges that lie
-// in other rows. Stencils reach the other neighbours by looking at these sums one point to either side.
+// For each point of a row, the sums over its 4 neighbours across faces and over its 4 across edges in other
+// rows. Stencils reach the remaining neighbours by reading these sums one point to either side.
 static void sum_neighbours(const struct grid* grid, double* values, int plane, int row,
                            double* restrict faces, double* restrict edges) {
   const double* below = row_of(grid, values, plane - 1, row);
@@ -57,8 +57,8 @@ static void sum_neighbours(const struct grid* grid, double* values, int plane, i
   }
 }
 
-// residual = right side - A solution, where the right side is the charges on the finest grid, and on the
-// others the residual itself, restricted from the finer grid.
+// residual = right side - A solution. The right side is the charges on the finest grid, and on coarser grids
+// the residual restricted from the next finer grid.
 static void compute_residual(int level, int plane) {
   const struct grid* grid = &grids[level];
   const int points = grid->points;
@@ -127,12 +127,12 @@ static void restrict_residual(int level, int plane) {
   }
 }
 
-// The next coarser grid's solution, interpolated: added to the solution on the finest grid, elsewhere the
-// solution so far.
+// The next coarser grid's solution, interpolated: added to the solution on the finest grid; on coarser grids
+// it is the first solution.
 static void interpolate(int level, int plane) {
   const struct grid* grid = &grids[level];
   const struct grid* coarser = &grids[level - 1];
-  // A point of odd index is the coarse point of half that index, one of even index lies between two.
+  // A point of odd index is the coarse point of half that index, a point of even index is between two.
   const int plane_below = (plane + 1) / 2 - 1;
   const int plane_above = plane / 2;
   double between[ROW_MAX];
@@ -174,7 +174,7 @@ static void ascend(int level, void (*run)(plane_work*, int)) {
   run(smooth, level);
 }
 
-// One V-cycle, by the whole team.
+// A V-cycle, by the whole team.
 static void cycle(void) {
   int level = top;
   while (--level > SMALL_LEVEL) by_team(restrict_residual, level);

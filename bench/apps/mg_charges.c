@@ -1,4 +1,4 @@
-// The charges of MG: where its specification's random numbers are largest and smallest.
+// The charges of MG: at the places where its specification's random numbers are largest and smallest.
 
 #include "mg_grids.h"
 #include "nas.h"
@@ -28,7 +28,7 @@ static void put_charge(int64_t place, double charge) {
   close_row(values, points);
 }
 
-// Numbers the points with random numbers: +1 goes where the ten largest are, -1 where the ten smallest are.
+// Numbers the points with random numbers: +1 at the ten largest, -1 at the ten smallest.
 void place_charges(void) {
   const int64_t points = grids[top].points;
   struct extreme largest[CHARGES] = {{0}};

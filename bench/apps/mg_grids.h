@@ -1,11 +1,11 @@
-// The grids of mg.c, and what its parts share.
+// The grids of mg.c, and definitions that its parts share.
 #pragma once
 
 #include <stddef.h>
 
 #define LEVELS_MAX 8
 
-// Level 0 has 2 points a side. Rows carry a copy of the opposite end before and behind their points, so that
+// Level 0 has 2 points a side. Rows carry a copy of the opposite end before and after their points, so that
 // stencils need no wrapping within a row; planes and rows wrap by their index.
 struct grid {
   int points;
@@ -27,5 +27,5 @@ static inline void close_row(double* row, int points) {
   row[points + 1] = row[1];
 }
 
-// Places the twenty charges on the finest grid, which has none. Not to be called from within a team.
+// Places the twenty charges on the finest grid, which must be zero. Must not be called from within a team.
 void place_charges(void);

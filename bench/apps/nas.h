@@ -1,4 +1,4 @@
-// What the programs after the NAS Parallel Benchmarks share: the specification's random numbers (Bailey et
+// Shared by the programs after the NAS Parallel Benchmarks: the specification's random numbers (Bailey et
 // al., "The NAS Parallel Benchmarks", RNR-94-007, section 2.3), the choice of a class, and the lines of a
 // result.
 #pragma once
@@ -11,14 +11,15 @@
 #include <string.h>
 
 #define NAS_MULTIPLIER UINT64_C(1220703125)  // 5^13
-#define NAS_SEED UINT64_C(314159265)         // of all kernels but EP
+#define NAS_SEED UINT64_C(314159265)         // for all kernels except EP
 
-// The modulus 2^46 divides 2^64, so wrapping 64-bit products are exact where the specification splits halves.
+// The modulus 2^46 divides 2^64, so wrapping 64-bit products are exact, where the specification splits
+// factors into halves.
 static inline uint64_t nas_multiply(uint64_t a, uint64_t b) {
   return (a * b) & ((UINT64_C(1) << 46) - 1);
 }
 
-// What carries a state over `steps` numbers at once is multiplication by power(NAS_MULTIPLIER, steps).
+// Multiplying a state by power(NAS_MULTIPLIER, steps) advances it by `steps` numbers at once.
 static inline uint64_t nas_power(uint64_t base, uint64_t exponent) {
   uint64_t result = 1;
   for (; exponent != 0; exponent >>= 1) {
@@ -55,7 +56,7 @@ static inline size_t nas_class(int argc, char** argv, const char* program, const
   return (size_t)(found - classes);
 }
 
-// The slice [first, end) of `count` things that falls to the calling thread of a team.
+// The slice [first, end) of `count` elements that falls to the calling thread of a team.
 static inline void nas_slice(int64_t count, int64_t* first, int64_t* end) {
   const int64_t threads = omp_get_num_threads();
   const int64_t thread = omp_get_thread_num();

@@ -1,10 +1,10 @@
 // A solver of scalar pentadiagonal systems along all lines of a cube, in x, then in y, then in z, whose
 // threads share the INNERMOST loop: for each plane, and in it for each step of the elimination, a
-// work-sharing loop over the lines. Its regions are small, there are hundreds of barriers in a step, and all
-// threads write parts of the same blocks. The kind is that of the SP application of the NAS Parallel
-// Benchmarks (Bailey et al., RNR-94-007, section 3.4); the equation is diffusion with a dissipation of fourth
-// order, implicit in each direction, of five variables at each point. One thread then does the same on memory
-// of its own, and all results must be equal to the last bit. Usage: penta [S|W|A].
+// work-sharing loop over the lines. Its regions are small, a step has hundreds of barriers, and all threads
+// write parts of the same blocks. It resembles the SP application of the NAS Parallel Benchmarks (Bailey et
+// al., RNR-94-007, section 3.4); the equation is diffusion with a dissipation of fourth order, implicit in
+// each direction, of five variables at each point. One thread then does the same on memory of its own, and
+// all results must be equal to the last bit. Usage: penta [S|W|A].
 
 #include "nas.h"
 
@@ -19,7 +19,7 @@ static const struct {
 
 typedef double variables[VARIABLES];
 
-// Of a row after elimination: u = right - first * next u - second * the one after it.
+// A row after elimination: u = right - first * next u - second * the u after it.
 struct row {
   double first, second;
 };
@@ -38,7 +38,7 @@ static inline size_t at(int direction, int along, int line, int plane) {
   return (i * n + k) * n + j;
 }
 
-// One row of one line: eliminates what stands below the diagonal with the two rows before.
+// A row of a line: eliminates the elements below the diagonal with the two rows before.
 static inline void eliminate(const struct cube* cube, int direction, int along, int line, int plane) {
   const double far = DISSIPATION;
   const double near = -DIFFUSION - 4.0 * DISSIPATION;
@@ -73,7 +73,7 @@ static inline void substitute(const struct cube* cube, int direction, int along,
   }
 }
 
-// By the whole team, or by one thread outside of a region.
+// Called by the whole team, or by one thread outside of a region.
 static void sweep(const struct cube* cube, int direction) {
   for (int plane = 0; plane < points; plane++) {
     for (int along = 0; along < points; along++) {

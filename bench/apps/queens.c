@@ -1,7 +1,7 @@
-// A task queue: partial placements of queens on a board, in a ring guarded by a lock. A thread takes one from
-// the ring; near the root of the tree it puts back all placements with a queen more, farther down it counts
-// what follows by itself. The counts are known (OEIS A000170). Usage: queens [side of the board] [rows that
-// go through the queue].
+// A task queue: partial placements of queens on a board, in a ring guarded by a lock. A thread takes a
+// placement from the ring; near the root of the tree it puts back all placements with one more queen, farther
+// down it counts the completions by itself. The counts are known (OEIS A000170). Usage: queens [side of the
+// board] [rows that go through the queue].
 
 #include "nas.h"
 
@@ -41,7 +41,7 @@ static int64_t count_below(const struct placement* placement) {
   return sum;
 }
 
-// Takes a placement: 1, 0 when none is there at the moment, -1 when all is done.
+// Takes a placement. Result: 1, 0 when the ring is empty at the moment, -1 when all work is done.
 static int take(struct placement* placement) {
   omp_set_lock(&lock);
   const int result = head < tail ? 1 : unfinished > 0 ? 0 : -1;

@@ -1,7 +1,8 @@
 // Streams through memory far larger than any cache: the first touch, the triad a = b + s c by the threads
-// that own the data, and the moved stream, in which every thread reads what its neighbour has just written.
-// The values stay whole numbers, so every sum is known exactly. Usage: stream [MiB of all three vectors]
-// [turns]. A turn is a triad and a moved stream; the times given are means over the turns after the first.
+// that own the data, and the moved stream, in which every thread reads data that its neighbour has just
+// written. The values stay whole numbers, so every sum is known exactly. Usage: stream [MiB of all three
+// vectors] [turns]. A turn is a triad and a moved stream; the printed times are means over the turns after
+// the first.
 
 #include <omp.h>
 #include <stdint.h>
@@ -35,7 +36,7 @@ static void touch(void) {
   }
 }
 
-// `addend` makes each turn write other values: what an earlier turn left behind cannot pass for this one's.
+// `addend` makes each turn write other values, so that results of an earlier turn cannot pass for this one's.
 static void triad(double addend) {
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < elements; i++) a[i] = b[i] + addend + FACTOR * c[i];

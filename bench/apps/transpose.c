@@ -1,12 +1,12 @@
-// Transposes a box of complex numbers (transpose.h), as distributed Fourier transforms do: what moves is
-// nearly all of it, and every thread reads from all others. Usage: transpose [columns] [rows] [planes]
+// Transposes a box of complex numbers (transpose.h), as distributed Fourier transforms do: nearly all data
+// moves, and every thread reads from all other threads. Usage: transpose [columns] [rows] [planes]
 // [repetitions]. The time is that of the repetitions after the first, without the filling between them.
 
 #include "transpose.h"
 
 #include <omp.h>
 
-#define TILE 16  // planes and columns that a thread takes together: whole lines of the cache on both sides
+#define TILE 16  // planes and columns that a thread takes together: whole cache lines on both sides
 
 static struct transpose_shape shape;
 

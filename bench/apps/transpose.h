@@ -1,6 +1,6 @@
 // A box of complex numbers, planes x rows x columns with columns running fastest, that becomes columns x rows
-// x planes. Each thread or process has planes before and columns behind it, so that all but its own part
-// crosses over.
+// x planes. Each thread or process owns planes before and columns after it, so that all but its own part is
+// transferred.
 #pragma once
 
 #include <stdint.h>
@@ -27,7 +27,7 @@ static inline struct transpose_shape transpose_shape_of(int argc, char** argv) {
   return shape;
 }
 
-// What lies at a place of the box in a repetition.
+// The value at a place of the box in a repetition.
 static inline struct complex_value transpose_value(int column, int row, int plane, int repetition) {
   const struct complex_value value = {column + 4096.0 * row, plane + 4096.0 * repetition};
   return value;

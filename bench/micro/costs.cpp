@@ -1,7 +1,7 @@
-// What the basic steps cost under Musubi, beside the floors of the same run.
+// Costs of the basic steps under Musubi, next to the floors of the same run.
 // Usage: musubi run -n 2 costs [--csv] [--only faults|cached_faults|lock|barrier] [rounds], or -n 4 for the
-// barrier of processes that outnumber two cores. With --only the floors are left to the program of that name;
-// cached_faults are those of blocks that the caches hold.
+// barrier of processes that outnumber two cores. With --only, the program `floors` measures the floors;
+// cached_faults are faults on blocks that fit the caches.
 
 #include <fcntl.h>
 #include <sched.h>
@@ -28,7 +28,7 @@ constexpr std::size_t operations_per_sample = 10;
 constexpr std::size_t warm_up = 20;
 constexpr std::uint32_t lock_number = 1;
 
-// The counter, and the time at which its last holder gave the lock back.
+// The counter, and the time at which its last holder released the lock.
 struct Guarded {
   std::uint64_t counter;
   double released_ns;
@@ -44,8 +44,7 @@ Row fault_cost(Fault fault, const std::string& name, std::size_t blocks, std::si
   musubi_broadcast(&memory);
   auto* bytes = static_cast<volatile unsigned char*>(memory);
   std::vector<double> samples;
-  // From the second turn on the blocks are known, their notices say where they are: the steady state of a
-  // program.
+  // From the second turn on, notices say where the blocks are: the steady state of a program.
   const std::size_t turns = 1 + (rounds + blocks - 1) / blocks;
   for (std::size_t turn = 0; turn < turns; ++turn) {
     if (musubi_rank() == 0) std::memset(memory, static_cast<int>(turn % 100 + 1), blocks * block_bytes);
@@ -123,8 +122,8 @@ bool first_to_lock(const char* path) {
   return file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0;
 }
 
-// One rank measures the floors, before the runtime takes hold of the process; the others wait asleep for it
-// to join. No rows for them.
+// One rank measures the floors, before the runtime takes hold of the process; the other ranks sleep until it
+// joins. They print no rows.
 std::vector<Row> floors_of_first(const char* path, std::size_t rounds) {
   if (!first_to_lock(path)) return {};
   // The launcher may have pinned this rank to one core; the floors are about two.

@@ -21,12 +21,12 @@ struct Stage {
   std::size_t region_bytes = 0;
   char* user = nullptr;    // protected, where the faults happen
   char* system = nullptr;  // the same pages, always writable
-  char* far = nullptr;     // what a block is filled from, or its twin
+  char* far = nullptr;     // the source from which a block is filled, or its twin
   bool fill = false;       // far -> system before opening; otherwise system -> far, the twin
   int opened = PROT_NONE;
 };
 
-// A signal handler receives no argument of ours, hence a global; set only while faults are measured.
+// A signal handler receives no user argument, hence a global; set only while faults are measured.
 Stage stage;
 
 void require(bool condition, const char* what) {
@@ -38,7 +38,7 @@ void require(bool condition, const char* what) {
 void on_fault(int, siginfo_t* info, void*) {
   const auto offset = static_cast<std::size_t>(static_cast<char*>(info->si_addr) - stage.user);
   if (offset >= stage.region_bytes) {
-    signal(SIGSEGV, SIG_DFL);  // a fault that is not ours: let it happen again and kill
+    signal(SIGSEGV, SIG_DFL);  // a foreign fault: it happens again and kills the process
     return;
   }
   const std::size_t start = offset / block_bytes * block_bytes;

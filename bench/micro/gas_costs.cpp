@@ -1,4 +1,4 @@
-// What accesses to relocatable pages cost beside the fabric's own, and what a move costs beside a copy.
+// Costs of accesses to relocatable pages compared with the fabric's own, and of a move compared with a copy.
 // Usage: musubi run --plain -n 2 gas_costs [--csv] [rounds]
 #include <unistd.h>
 
@@ -74,7 +74,7 @@ void hits(gas_address page, std::size_t rounds, std::vector<Row>& rows) {
                             [&] { require(gas_put(page, &word, 8) == 0, "gas_put"); }));
 }
 
-// Each page once, then the next one, of many more than are known: every get is a miss.
+// Accesses more pages, one after the other, than the rank remembers: every get is a miss.
 void misses(gas_address pages, std::size_t count, std::size_t rounds, std::vector<Row>& rows) {
   static std::uint64_t word = 0;
   std::size_t next = 0;
@@ -94,7 +94,7 @@ Row raw_copy(std::uint64_t place, std::span<char> to, std::size_t rounds) {
                     [&] { executor.run(carry_out(fabric, step)); });
 }
 
-// The page goes to and fro between the two ranks; the time is this rank's half.
+// The page moves to and fro between the two ranks; the time is this rank's half.
 void moves(std::size_t rounds, std::vector<Row>& rows) {
   constexpr std::size_t largest = std::size_t{1} << 20;
   const std::uint64_t place = c_api::current_process()->runtime.global_memory().take(largest);
@@ -120,7 +120,7 @@ void moves(std::size_t rounds, std::vector<Row>& rows) {
   }
 }
 
-// A thread of each rank takes the page again and again while rank 0 writes and reads there.
+// A thread of each rank takes the page repeatedly while rank 0 accesses it.
 void use_while_it_moves(std::size_t rounds, std::vector<Row>& rows) {
   const gas_address page = gas_alloc(small_page, small_page, 0);
   std::atomic<bool> stop{false};
@@ -143,7 +143,7 @@ void use_while_it_moves(std::size_t rounds, std::vector<Row>& rows) {
   musubi_barrier();
   stop.store(true);
   mover.join();
-  if (musubi_rank() == 0) std::fprintf(stderr, "moved to rank 0 %zu times meanwhile\n", moved.load());
+  if (musubi_rank() == 0) std::fprintf(stderr, "moved to rank 0 %zu times in the meantime\n", moved.load());
   musubi_barrier();
 }
 

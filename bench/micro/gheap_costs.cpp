@@ -1,5 +1,5 @@
-// What objects of another process's global heap cost, how much memory they take, and what moving a break
-// costs by the way that the settings name. Usage: musubi run -n 2 gheap_costs [--csv] [--only
+// Costs of objects in another process's global heap, the memory that they take, and the cost of moving a
+// break by the way that the settings name. Usage: musubi run -n 2 gheap_costs [--csv] [--only
 // time|memory|breaks] [rounds]
 
 #include <algorithm>
@@ -35,7 +35,7 @@ void fail(const char* what) {
   std::exit(1);
 }
 
-// `pairs` of them in one call of `use`; a sample is short against a time slice.
+// `pairs` of them in one call of `use`; a sample is short compared with a time slice.
 template <class Use>
 Row time_pairs(const std::string& name, std::size_t rounds, std::size_t pairs, Use&& use) {
   std::vector<double> samples;
@@ -68,7 +68,7 @@ std::vector<Row> pair_costs(std::size_t rounds) {
   return rows;
 }
 
-// The break goes up and down again, so that it stays where it is.
+// The break goes up and down alternately, so that its mean stays the same.
 std::vector<Row> break_costs(std::size_t rounds) {
   constexpr std::size_t moves = 20;
   std::vector<Row> rows;
@@ -94,14 +94,14 @@ struct Object {
   std::uint64_t bytes = 0;
 };
 
-// Of 2 bytes to 128 KiB, uniform in the logarithm, more of them small.
+// From 2 bytes to 128 KiB, uniform in the logarithm, so that most are small.
 std::uint64_t draw_bytes(Random& random) {
   return static_cast<std::uint64_t>(std::exp2(4 + static_cast<double>(random.below(1000)) * 0.013)) >>
          (random.chance(50) ? 3 : 0);
 }
 
-// Random sizes, lifetimes and processes: every turn a part of the objects dies, then each rank goes on with
-// those of the next one, so that half of all frees are done elsewhere..
+// Random sizes, lifetimes and processes: every turn frees a part of the objects, then each rank continues
+// with those of the next rank, so that half of all frees are done at another rank.
 void memory_use(std::size_t turns) {
   constexpr std::size_t slots = 20'000;
   const auto ranks = static_cast<std::size_t>(musubi_size());

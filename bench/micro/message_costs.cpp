@@ -1,6 +1,6 @@
-// What a get costs over active messages, beside what the same bytes cost over the same kind of sockets with
-// nothing above them: two ranks, or two threads, of one process; by AF_UNIX sockets, by TCP, and by libfabric
-// over TCP, where there is one.
+// Cost of a get over active messages, compared with the same bytes over the same kind of sockets with nothing
+// above them: two ranks, or two threads, of one process; by AF_UNIX sockets, by TCP, and by libfabric over
+// TCP, if it is available.
 // Usage: message_costs [--csv] [rounds]
 
 #include <sched.h>
@@ -39,7 +39,7 @@ void pin(unsigned core) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   CPU_SET(core, &cores);
-  ::sched_setaffinity(0, sizeof cores, &cores);  // on a machine with one core it stays where it is
+  ::sched_setaffinity(0, sizeof cores, &cores);  // on a machine with one core the thread stays where it is
 }
 
 enum class Kind { unix_sockets, tcp, ofi, ofi_rma };
@@ -135,7 +135,7 @@ class NetworkJob final : public Job {
   std::array<OneRank, 2> ranks_;
 };
 
-// The service thread of the second rank is the only thread of its that runs.
+// Only the service thread of the second rank runs.
 class TwoRanks {
  public:
   TwoRanks(Kind kind, bool asleep) {

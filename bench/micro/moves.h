@@ -11,10 +11,10 @@ namespace musubi::bench {
 
 struct Moves {
   fabric::Verb verb;
-  std::size_t bytes, count;  // of each, and how many at once
+  std::size_t bytes, count;  // bytes of each move, and how many are posted at once
 };
 
-// Where they go, by turns: blocks of 32 KiB of the peer's memory, over and over.
+// Targets, used in turn: blocks of 32 KiB of the peer's memory, repeatedly.
 struct Target {
   Rank peer;
   fabric::RegionId region;
@@ -23,7 +23,8 @@ struct Target {
 };
 inline constexpr std::size_t move_block_bytes = 32768;
 
-// Nanoseconds of one of them, a sample for each round. `target` holds ones: that gets bring them is checked.
+// Nanoseconds of one move, a sample for each round. `target` holds ones; gets are checked to have brought
+// them.
 std::vector<double> time_moves(fabric::Fabric& fabric, const Target& target, const Moves& moves,
                                std::size_t rounds);
 

@@ -1,8 +1,8 @@
-// What a get costs between two hosts, beside the same bytes over bare sockets between them in the same run.
-// Rank 0 asks; rank 1 is the target. Rank 0 looks again and again for what comes, as waiting threads do where
-// they have cores. The target sleeps: in recv(), or, of Musubi, in its service thread; or it is awake: it
-// looks for requests, too, or, of Musubi, waits at a barrier. Usage: musubi run --plain --hosts <two>
-// network_costs [--csv] [--only sockets] [rounds]
+// Cost of a get between two hosts, compared with the same bytes over bare sockets between them in the same
+// run. Rank 0 asks; rank 1 is the target. Rank 0 polls for replies, as waiting threads do if they have cores.
+// The target sleeps (in recv(), or, under Musubi, in its service thread) or is awake: it polls for requests,
+// or, under Musubi, waits at a barrier. Usage: musubi run --plain --hosts <two> network_costs [--csv] [--only
+// sockets] [rounds]
 
 #include <sys/socket.h>
 
@@ -32,7 +32,7 @@ const char* suffix(Waits target) {
   return target == Waits::asleep ? ", target asleep" : ", target awake";
 }
 
-// A connection between the two ranks, by the first address of rank 0's that other hosts reach.
+// A connection between the two ranks, by the first address of rank 0 that other hosts reach.
 os::FileDescriptor connect_ranks() {
   os::SocketAddress address;
   os::FileDescriptor listening, socket;
@@ -48,7 +48,7 @@ os::FileDescriptor connect_ranks() {
   if (musubi_rank() == 1) {
     socket = os::FileDescriptor(connect_to(address));
   }
-  musubi_barrier();  // the connection waits to be taken from here on
+  musubi_barrier();  // from here on the connection can be accepted
   if (musubi_rank() == 0) {
     socket = os::FileDescriptor(take_connection(listening.number()));
   }
@@ -69,7 +69,7 @@ void sockets_alone(int socket, Waits target, std::size_t rounds, std::vector<Row
   gets("64 of 8 bytes, each", window, 8);
 }
 
-// The target waits for rank 0 to come to its end: asleep outside of Musubi, or at a barrier.
+// The target waits for rank 0 to finish: asleep outside of Musubi, or at a barrier.
 void wait_for_end(int socket, Waits target) {
   std::byte end{};
   if (target == Waits::asleep) {

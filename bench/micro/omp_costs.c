@@ -1,4 +1,4 @@
-// What an empty barrier and a contended critical section cost an OpenMP program.
+// Costs of an empty barrier and of a contended critical section for an OpenMP program.
 // Usage: omp_costs barrier|critical [samples]. Prints lines name,median_ns,p10_ns,p90_ns,rounds.
 
 #include <omp.h>
@@ -9,13 +9,14 @@
 #include <sys/mman.h>
 #include <time.h>
 
-// A sample is the mean of so many barriers, as in the floors: the clock costs too much beside one.
+// A sample is the mean of this many barriers, as in the floors: reading the clock costs too much compared
+// with one barrier.
 #define BARRIERS_PER_SAMPLE 64
 #define WARM_UP 16
 #define SAMPLES_MAX 100000
 
-// What the critical section guards: the counter, how often it went to another thread, and who left the
-// section last, and when.
+// The critical section guards the counter, the number of handovers between threads, the last thread to leave
+// the section, and the time when it left.
 static struct {
   int64_t counter;
   int handovers;
@@ -29,8 +30,8 @@ static double now_ns(void) {
   return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-// A mapping of the thread's own, which never ends: samples in memory that the team shares, even on its
-// stacks, would be work for the barrier that they are to measure.
+// A mapping of the thread's own, never unmapped: samples in memory that the team shares, even on its stacks,
+// would add work to the barrier that they are to measure.
 static double* map_samples(int count) {
   void* memory = mmap(NULL, (size_t)count * sizeof(double), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE | MAP_STACK, -1, 0);  // this process only
@@ -76,9 +77,9 @@ static int measure_barrier(int count) {
 }
 
 // A handover: from the moment at which one thread leaves the section to the other's increment. The threads go
-// on until there were enough: on a busy machine one may make all of a fixed number of increments before the
-// other begins, and nothing is contended. The mean over all increments, handed over or not, is a row of its
-// own.
+// on until there were enough handovers: on a busy machine one thread may make all of a fixed number of
+// increments before the other begins, without contention. The mean over all increments, handed over or not,
+// is a row of its own.
 static int measure_critical(int wanted) {
   double nanoseconds = 0.0;
   int64_t increments = 0;

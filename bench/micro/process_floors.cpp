@@ -19,7 +19,7 @@
 namespace musubi::bench {
 namespace {
 
-// One sample is the mean of so many operations: the clock alone costs a tenth of the shortest.
+// A sample is the mean of this many operations: reading the clock alone costs a tenth of the shortest.
 constexpr std::size_t operations_per_sample = 64;
 constexpr std::size_t warm_up_samples = 16;
 
@@ -37,8 +37,8 @@ struct Patience {
   int spins, yields;
 };
 
-// Returns once `word` differs from `seen`; sleeps when patience has run out. `sleepers` lets the one who
-// changes the word save the wake.
+// Returns once `word` differs from `seen`; sleeps when patience has run out. `sleepers` tells the process
+// that changes the word whether to wake any.
 void wait_for_change(Word& word, Word& sleepers, std::uint32_t seen, Patience patience) {
   for (int i = 0; i < patience.spins; i++) {
     if (word.load(std::memory_order_acquire) != seen) return;
@@ -67,7 +67,7 @@ struct Barrier {
   }
 };
 
-// A ticket lock: fair, so that two processes that both want it change owner at every release.
+// A ticket lock: fair, so that two contending processes alternate at every release.
 struct Mutex {
   alignas(64) Word next{0};
   alignas(64) Word serving{0};
@@ -92,7 +92,7 @@ struct Shared {
   Barrier barrier;
   Mutex mutex;
   double released_ns = 0;
-  double samples[1];  // as many as there are rounds; written by rank 0
+  double samples[1];  // as many samples as rounds; written by rank 0
 };
 
 std::vector<int> allowed_cores() {
@@ -112,10 +112,10 @@ void pin(int core) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-// What one member does to fill `samples`, of which only those of rank 0 count.
+// The work of one member, which fills `samples`; only those of rank 0 count.
 using Body = std::function<void(Shared&, double* samples, std::size_t rounds)>;
 
-// `cores` are given out by turns; none: the kernel places the members.
+// Members get `cores` round-robin; without cores the kernel places them.
 bool run_members(Shared& shared, int members, const std::vector<int>& cores, std::size_t rounds,
                  const Body& body) {
   std::vector<pid_t> children;
@@ -133,7 +133,7 @@ bool run_members(Shared& shared, int members, const std::vector<int>& cores, std
     }
     if (child > 0) children.push_back(child);
   }
-  // A missing or dead member would leave the others waiting for ever.
+  // A missing or dead member would leave the remaining members waiting for ever.
   bool whole = children.size() == static_cast<std::size_t>(members);
   if (!whole) std::for_each(children.begin(), children.end(), [](pid_t child) { kill(child, SIGKILL); });
   for (const pid_t child : children) {
@@ -145,7 +145,7 @@ bool run_members(Shared& shared, int members, const std::vector<int>& cores, std
 
 enum class Placement { pinned, free };
 
-// Measures what all members do at once, on the first two cores, or wherever the kernel puts them.
+// Measures a step that all members do together, on the first two cores, or wherever the kernel puts them.
 Row measure(const char* name, int members, std::size_t rounds, const Body& body,
             Placement placement = Placement::pinned) {
   std::vector<int> cores = allowed_cores();
@@ -175,8 +175,8 @@ Row barrier_floor(const char* name, std::uint32_t members, std::size_t rounds, P
   return measure(name, static_cast<int>(members), rounds, body, placement);
 }
 
-// From the release by one process to the return of the other's lock. The owner releases only when the other
-// has been waiting for `hold_ns`, so that a patience of nothing really means sleep.
+// From the release by one process to the return of the other's lock. The owner releases only after the other
+// process has been waiting for `hold_ns`, so that zero patience really means sleep.
 Row mutex_floor(const char* name, std::size_t rounds, Patience patience, double hold_ns) {
   const auto body = [patience, hold_ns](Shared& shared, double* samples, std::size_t count) {
     Mutex& mutex = shared.mutex;

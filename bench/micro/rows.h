@@ -1,5 +1,5 @@
-// Rows of a table of costs, shared by all micro benchmarks so that floors and what is compared with them can
-// stand in one table of one run.
+// Rows of a table of costs, shared by all micro benchmarks so that floors and the costs compared with them
+// are in one table of one run.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct Row {
 // The row of these samples, in ns each; sorts them. No samples give a row of 0 rounds.
 Row summarize(std::string name, std::vector<double> samples_ns);
 
-// The row whose samples took `items` things each, for one of them.
+// The row for one item, when each sample took `items` items.
 Row per_item(Row row, std::size_t items);
 
 // One line per row under a heading; `csv` separates by commas instead of aligning.

@@ -1,7 +1,7 @@
-// What checks and ciphers between ranks cost (fabric/seal): the same gets and puts between two ranks of this
-// process over TCP, in alternation without a check, with sums, and with each cipher. For each: the median
-// time of one, the processor's time of both ranks, and the bytes that cross the network. Usage: seal_costs
-// [rounds]
+// Costs of checks and ciphers between ranks (fabric/seal): the same gets and puts between two ranks of this
+// process over TCP, in alternation without a check, with checksums, and with each cipher. For each: the
+// median time of one, the processor time of both ranks, and the bytes that cross the network. Usage:
+// seal_costs [rounds]
 
 #include <array>
 #include <atomic>
@@ -31,7 +31,7 @@ constexpr RegionId region{0};
 constexpr std::size_t region_bytes = std::size_t{16} << 20;
 constexpr std::array<std::byte, 32> secret{std::byte{7}};
 
-// Counts what goes into the transport below.
+// Counts the bytes that enter the transport below.
 class CountedTransport final : public Transport {
  public:
   explicit CountedTransport(std::unique_ptr<Transport> below) : below_(std::move(below)) {}
@@ -60,7 +60,7 @@ struct Kind {
   Cipher cipher;
 };
 
-// Two ranks, of which the second one serves.
+// Two ranks; the second rank serves.
 class Pair {
  public:
   explicit Pair(const Kind& kind) {

@@ -13,7 +13,7 @@
 
 namespace musubi::bench {
 
-// Calls open(rank, exchange) for each, on a thread of its own for the second. Blocks until both have
+// Calls open(rank, exchange) for both ranks, on an extra thread for the second. Blocks until both have
 // returned.
 inline void open_two_ranks(const std::function<void(Rank, const fabric::Exchange&)>& open) {
   std::barrier meeting(2);

@@ -1,12 +1,12 @@
-// CG (bench/apps/cg.c) over messages: each process has a band of rows; the direction of each step is gathered
-// by all. Usage: mpirun -np 2 cg_by_mpi [S|W|A|B]
+// CG (bench/apps/cg.c) over messages: each process has a band of rows; all processes gather the direction of
+// each step. Usage: mpirun -np 2 cg_by_mpi [S|W|A|B]
 #include "cg_matrix.h"
 #include "peers.h"
 
 static int rows, first, own;
 static int *row_start, *column;
 static double* element;
-static double *x, *z, *p, *q, *r;  // of this band, but for `p`
+static double *x, *z, *p, *q, *r;  // of this process's band, except `p`
 static int *counts, *firsts;       // of all bands
 
 static void make_matrix(const struct cg_problem* problem) {

@@ -1,5 +1,4 @@
-// What the programs over messages share: those of bench/apps and examples, written with MPI, to be compared
-// with them.
+// Shared by the programs over messages: programs of bench/apps and examples, written with MPI for comparison.
 #pragma once
 
 #include <mpi.h>
@@ -15,7 +14,8 @@ static inline void peers_begin(int* argc, char*** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &peers_count);
 }
 
-// Where the part of `process` of so many things begins; that of peers_count is their number.
+// The beginning of the part of `process`, when the processes share so many elements; for peers_count, their
+// number.
 static inline int64_t peers_first(int64_t things, int process) {
   return things * process / peers_count;
 }
@@ -41,7 +41,7 @@ static inline void* peers_allocate(size_t count, size_t size) {
   return memory;
 }
 
-// The first process prints the result; returns the exit status of each.
+// The first process prints the result; returns the exit status of every process.
 static inline int peers_finish(int verified, double seconds) {
   if (peers_self == 0) {
     printf("VERIFICATION %s\n", verified ? "SUCCESSFUL" : "FAILED");

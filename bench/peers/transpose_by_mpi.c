@@ -1,4 +1,4 @@
-// The transpose (bench/apps/transpose.c) over messages: pieces are packed, exchanged by all with all, and
+// The transpose (bench/apps/transpose.c) over messages: pieces are packed, exchanged all-to-all, and
 // unpacked. Usage: mpirun -np 2 transpose_by_mpi [columns] [rows] [planes] [repetitions]; columns and planes
 // divide by processes
 #include "peers.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws scaling.csv of a folder into SVG files beside it: curves.py <folder>. Needs matplotlib."""
+"""Draws scaling.csv of a folder into SVG files in the same folder: curves.py <folder>. Needs matplotlib."""
 
 import csv
 import pathlib
@@ -17,7 +17,8 @@ POLICIES = {"migrating": ("#2a6f4e", "o", "-"), "directory": ("#c8553d", "s", "-
 WORKLOADS = ["stencil", "gather", "all_to_all", "read_mostly", "migratory", "gather_scatter", "task_queue",
              "small_regions"]
 FABRICS = {"infiniband": "InfiniBand", "tcp_25_gbe": "TCP, 25 GbE", "shared_memory": "shared memory"}
-# file, fabric, what is drawn, title; counts of operations on a linear scale, where a logarithm is a line
+# file, fabric, quantity, title; counts of operations have a linear scale, on which a logarithm is a straight
+# line
 PLOTS = [
     ("operations", "infiniband", lambda r: r["remote_operations"] + r["messages"],
      "remote operations and messages of a node per iteration"),

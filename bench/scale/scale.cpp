@@ -1,6 +1,6 @@
-// Simulates one workload under one policy and prints what it cost, as a line of comma-separated values:
+// Simulates one workload under one policy and prints its costs, as a line of comma-separated values:
 //   musubi_scale POLICY WORKLOAD FABRIC NODES [ITERATIONS [NOTICES [HOMES]]]
-// NOTICES is how many a signature of the policy migrating may hold, 0: as many as in a real job. HOMES:
+// NOTICES limits the notices in a signature of the policy migrating, 0: as many as in a real job. HOMES:
 // `own`, the workload's initial homes, or `first`, node 0 for all blocks.
 //   musubi_scale columns
 // Exit status: 0; 1 when a value was wrong; 2 for wrong arguments; 3 when the simulation would need more than

@@ -1,4 +1,4 @@
-/* Rows of basic costs: nanoseconds of each round, its median with the tenth parts at both ends. */
+/* Rows of basic costs: nanoseconds of each round as median, 10th and 90th percentile. */
 #ifndef COST_ROWS_H
 #define COST_ROWS_H
 

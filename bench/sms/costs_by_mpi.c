@@ -1,8 +1,9 @@
-/* What a barrier of MPI costs, and an exclusive lock of a window at process 0.
+/* Costs of an MPI barrier, and of an exclusive lock of a window at process 0.
  *   mpirun -n 4 costs_by_mpi [rounds] [barrier]
- * The last word: of the barrier alone. The figures are those of process 1, as in the paper. "by turns": a
- * process takes a lock that another has held last, and gives it back; nobody else wants it. "all at once":
- * all take it as often as they can; time of all pairs by the number of each process's.
+ * The last word selects the barrier alone. The figures are those of process 1, as in the paper. `by turns`:
+ * a process acquires and releases an uncontended lock that another process held last. `all at once`:
+ * all processes acquire it as often as they can; time of all pairs divided by the number of each
+ * process's.
  */
 #include <mpi.h>
 
@@ -26,7 +27,7 @@ static void barriers(double* ns, int rounds) {
   }
 }
 
-/* Result: how many rounds were this process's. */
+/* Result: the number of this process's rounds. */
 static int turns(double* ns, int rounds) {
   int own = 0;
   for (int round = 0; round < rounds; ++round) {

@@ -1,8 +1,8 @@
-/* What a barrier and a lock of sms.h cost.
+/* Costs of a barrier and a lock of sms.h.
  *   musubi run -n 4 costs_by_sms [rounds]
- * The figures are those of process 1, as in the paper. "by turns": a process takes a lock that another has
- * held last, and gives it back; nobody else wants it. "all at once": all take it as often as they can; time
- * of all pairs by the number of each process's.
+ * The figures are those of process 1, as in the paper. `by turns`: a process acquires and releases an
+ * uncontended lock that another process held last. `all at once`: all processes acquire it as often as
+ * they can; time of all pairs divided by the number of each process's.
  */
 #include <sms.h>
 
@@ -19,7 +19,7 @@ static void barriers(double* ns, int rounds) {
   }
 }
 
-/* Result: how many rounds were this process's. */
+/* Result: the number of this process's rounds. */
 static int turns(double* ns, int rounds) {
   int own = 0;
   for (int round = 0; round < rounds; ++round) {

@@ -1,6 +1,6 @@
 /* The Mandelbrot set over messages, as in paper SMS. static: each process draws an equal part, process 0
- * gathers them. pool: process 0 hands out tiles and draws none, so one process more is started than draws; a
- * tile that comes back asks for the next.
+ * gathers them. pool: process 0 hands out tiles and draws none, so one more process is started than draws;
+ * a process that returns a tile asks for the next.
  *   mpirun -n 4 mandelbrot_by_mpi [static | pool [points per side]]
  */
 #include <mpi.h>
@@ -16,7 +16,7 @@ static int points_of(struct area area) {
   return (area.bottom - area.top) * (area.right - area.left);
 }
 
-/* Between a picture and the points of an area, one row behind the other. */
+/* Between a picture and the points of an area, stored row by row. */
 static void put_area(int* picture, const int* points, struct area area) {
   const int width = area.right - area.left;
   for (int row = area.top; row < area.bottom; row++, points += width)

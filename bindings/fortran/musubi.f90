@@ -8,9 +8,9 @@
 !   call musubi_require(musubi_alloc_with(musubi_attributes(), 8_c_size_t * n, memory))
 !   call c_f_pointer(memory, x, [n])
 !
-! What a function does, returns and refuses stands in musubi.h. Results are integer(c_int): MUSUBI_OK or an
-! error code. Ranks, locks and conditions count from 0, as there. Ours are musubi_require, and functions of
-! Fortran's own shape for musubi_init, musubi_abort and musubi_error_text.
+! musubi.h says how each function behaves, its result and its errors. Results are integer(c_int): MUSUBI_OK or
+! an error code. Ranks, locks and conditions count from 0, as in C. This module adds musubi_require, and gives
+! musubi_init, musubi_abort and musubi_error_text a Fortran interface.
 module musubi
   use, intrinsic :: iso_c_binding
   implicit none
@@ -219,7 +219,7 @@ module musubi
     end function musubi_cond_broadcast
   end interface
 
-  ! Values that all ranks agree on.
+  ! Collective operations.
   interface
     function broadcast_address(pointer) bind(c, name="musubi_broadcast") result(error)
       import :: c_int, c_ptr
@@ -321,7 +321,7 @@ contains
     call musubi_abort_c(status, trim(reason) // c_null_char)
   end subroutine musubi_abort
 
-  ! What an error code means and what to do.
+  ! The meaning of an error code, and the remedy.
   function musubi_error_text(error) result(text)
     integer(c_int), intent(in) :: error
     character(:), allocatable :: text
@@ -342,7 +342,7 @@ contains
     if (error /= MUSUBI_OK) call musubi_abort(1, musubi_error_text(error))
   end subroutine musubi_require
 
-  ! Makes rank 0's address that of every rank, with a barrier in it. Collective.
+  ! Broadcasts rank 0's address to every rank; includes a barrier. Collective.
   function musubi_broadcast(address) result(error)
     type(c_ptr), intent(inout) :: address
     integer(c_int) :: error

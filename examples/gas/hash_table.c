@@ -1,5 +1,6 @@
-/* A hash table in global pages, in one part for each rank. By turns each rank counts keys in each part, as
- * the stages of a pipeline do: who works on a part changes, and for a while nobody else does.
+/* A hash table in global pages, in one part for each rank. In turn, each rank counts keys in each part, as
+ * the stages of a pipeline do: the rank that works on a part changes, and only that rank works on it for a
+ * while.
  *
  *   musubi run -n 4 hash_table [keys counted in a turn]
  *
@@ -13,7 +14,7 @@
 
 enum { buckets = 8192, slots = 4, distinct_keys = 16384, page_bytes = 65536 };
 
-/* A bucket is a line of four keys, each with its count; key 0: nothing. */
+/* A bucket is a line of four keys, each with its count; key 0: an empty place. */
 
 static int rank, ranks;
 
@@ -35,7 +36,7 @@ static void count_key(struct lines* lines, uint64_t key) {
   }
 }
 
-/* What rank `counter` counts in a turn is the same in each run. */
+/* Rank `counter` counts the same keys in a turn of each run. */
 static uint64_t next_key(uint64_t* state) {
   return lines_random(state) % distinct_keys + 1;
 }

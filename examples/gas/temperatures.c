@@ -1,5 +1,5 @@
-/* Measured values in global pages: every rank adds to them from afar, one rank brings what it works on to
- * itself, and at last all see them as shared memory.
+/* Measured values in global pages: every rank adds to them from afar, one rank brings the pages that it
+ * works on to itself, and at last all ranks see them as shared memory.
  *
  *   musubi run -n 4 temperatures
  */
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   if (musubi_init(&argc, &argv) != MUSUBI_OK) return EXIT_FAILURE;
   const int rank = musubi_rank(), ranks = musubi_size();
 
-  /* Collective: pages by turns at the ranks, all zero. The last word counts. */
+  /* Collective: pages placed round-robin at the ranks, all zero. The last word counts. */
   const gas_address values = gas_alloc((stations + 1) * sizeof(double), page_bytes, GAS_CYCLIC);
   if (values == 0) require(-1);
   const gas_address counter = station(values, stations);
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   }
   musubi_barrier();
 
-  /* The last rank brings all pages to itself: from here on its gets and puts leave no trace elsewhere. */
+  /* The last rank brings all pages to itself: from here on its gets and puts cause no traffic. */
   if (rank == ranks - 1) {
     require(gas_own(values, (stations + 1) * sizeof(double)));
     for (int i = 0; i < stations; ++i) {

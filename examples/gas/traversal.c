@@ -1,5 +1,5 @@
-/* Breadth-first traversals of a graph in global pages. The graph has a community for each rank; by turns each
- * rank traverses each community several times, from different roots.
+/* Breadth-first traversals of a graph in global pages. The graph has a community for each rank; in turn,
+ * each rank traverses each community several times, from different roots.
  *
  *   musubi run -n 4 traversal [traversals in a turn]
  *
@@ -13,8 +13,8 @@
 
 enum { vertices = 4096, edges = 12, page_bytes = 65536 };
 
-/* A vertex is a line: its neighbours, two to a word, then the traversal that reached it last, then how far
- * from the root it was. */
+/* A vertex is a line: its neighbours, two to a word, then the last traversal that reached it, then its
+ * distance from the root in that traversal. */
 enum { word_of_traversal = edges / 2, word_of_distance };
 
 static int rank, ranks;
@@ -23,7 +23,7 @@ static uint64_t neighbour(const struct line* vertex, int edge) {
   return vertex->words[edge / 2] >> (edge % 2 * 32) & UINT32_MAX;
 }
 
-/* Vertex `index` of a community, as the generator has it: reached by nobody. */
+/* Vertex `index` of a community, as generated: not yet reached by any traversal. */
 static struct line make_vertex(int community, size_t index) {
   uint64_t state = (uint64_t)community * vertices + index;
   struct line vertex = {{0}};

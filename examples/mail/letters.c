@@ -1,5 +1,5 @@
-/* Eager messages that nobody expects: each rank sends every other one many letters of all sizes, and reads
- * its own only afterwards, by source, those with odd numbers first.
+/* Eager messages that their receivers do not expect: each rank sends every other rank many letters of all
+ * sizes, and reads its own only afterwards, by source, those with odd numbers first.
  *
  *   musubi run -n 4 letters
  */

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Before each message, at a multiple of 16. `state` is put last: a message is there when it is not `absent`.
+/* Precedes each message, at a multiple of 16. `state` is put last: a message has arrived when it is not
+ * `absent`.
  */
 enum { absent = 0, arrived = 1, taken = 2, short_bytes = 1024 };
 struct header {
@@ -18,15 +19,15 @@ struct header {
 };
 
 static char* inbox;     /* this process's heap */
-static long heap_bytes; /* of each */
-static long first;      /* of the messages that are not taken: all before are */
+static long heap_bytes; /* size of each heap */
+static long first;      /* the first message that has not been taken; all messages before it have */
 
 static long room_of(size_t bytes) {
   return (long)(sizeof(struct header) + (bytes + 15) / 16 * 16);
 }
 
-/* First the thread looks again at once, then it sleeps. It never yields: behind threads that compute that
- * would cost it a slice of theirs. */
+/* First the thread polls, then it sleeps. It never yields: among computing threads a yield would cost it
+ * one of their time slices. */
 static void wait_a_little(unsigned* turns) {
   if (++*turns >= 2000) usleep(20);
 }
@@ -39,7 +40,7 @@ int mail_open(long bytes) {
   return musubi_barrier() == MUSUBI_OK ? 0 : -1;
 }
 
-/* Everything that has come is taken: the memory is free again. Zeros are what later messages expect there. */
+/* All messages have been taken: the memory is free again. Later messages expect zeros there. */
 static void start_anew(void) {
   if (first == 0) return;
   long low = 0;
@@ -49,7 +50,7 @@ static void start_anew(void) {
   if (gbrk(musubi_rank(), first, 0) == 0) first = 0;
 }
 
-/* The next message from `*place` on that is not taken, or null: it is not there yet. */
+/* The next untaken message from `*place` on, or null: it has not arrived. */
 static struct header* look(long* place) {
   while (*place + (long)sizeof(struct header) <= heap_bytes) {
     struct header* const header = (struct header*)(inbox + *place);
@@ -78,7 +79,7 @@ static void describe(const struct header* header, struct mail_note* note) {
   note->bytes = header->bytes;
 }
 
-/* A short one in one piece: over a network each put is a trip. */
+/* A short message is put in one piece: over a network each put is a trip. */
 static int put_letter(int process, long place, const struct header* header, const void* message) {
   struct {
     struct header header;
@@ -100,7 +101,7 @@ int mail_send(int process, int tag, const void* message, size_t bytes) {
   long place;
   while ((place = sgbrk(process, room)) < 0) {
     if (musubi_gerror() != MUSUBI_GHEAP_FULL) return -1;
-    /* The receiver may be sending to us, and wait for this heap. */
+    /* The receiver may be sending to this process, and wait for this heap. */
     look(&first);
     start_anew();
     wait_a_little(&turns);

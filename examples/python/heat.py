@@ -7,7 +7,7 @@ import sys
 
 import musubi
 
-import numpy  # after musubi: docs/guide/python.md
+import numpy  # after musubi: docs/guide/languages.md
 
 rows = int(sys.argv[1]) if len(sys.argv) > 1 else 512
 steps = int(sys.argv[2]) if len(sys.argv) > 2 else 50

@@ -1,5 +1,5 @@
-/* The N-body problem of paper SMS: bodies attract each other, each is moved by all. Plain C, for one process;
- * who moves which bodies is the programs' affair. */
+/* The N-body problem of paper SMS: bodies attract each other, and each moves under the attraction of all.
+ * Plain C, for one process; the programs distribute the bodies over processes. */
 #ifndef BODIES_H
 #define BODIES_H
 
@@ -9,7 +9,7 @@
 
 static const double step = 1e-3;
 
-/* What others must know of a body. */
+/* The data of a body that other processes need. */
 struct place {
   double x, y, z, mass;
 };
@@ -24,7 +24,7 @@ static void set_body(int i, int count, struct place* place, struct velocity* vel
   *velocity = (struct velocity){-0.7 * sin(angle), 0.7 * cos(angle), 0.0};
 }
 
-/* Where body `i` is after a step, by the places of all before it. */
+/* The place of body `i` after a step, from the places of all bodies before it. */
 static struct place moved(const struct place* all, int count, int i, struct velocity* velocity) {
   const double softening = 1e-4;
   struct place at = all[i];
@@ -46,7 +46,7 @@ static struct place moved(const struct place* all, int count, int i, struct velo
   return at;
 }
 
-/* Whether the bodies are, bit by bit, where one process moves them. */
+/* Whether the bodies are, bit by bit, at the places that one process computes. */
 static int is_right(const struct place* result, int count, int steps) {
   struct place* places = malloc(2 * (size_t)count * sizeof *places);
   struct velocity* velocities = malloc((size_t)count * sizeof *velocities);

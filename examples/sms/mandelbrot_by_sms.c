@@ -1,7 +1,7 @@
-/* The Mandelbrot set over shared memory, as in paper SMS. static: each process draws an equal part, and meets
- * the others once, at the end. pool: the picture is cut into 64 tiles, and a counter behind a lock says which
- * is next; a process that is done early takes more. musubi run -n 4 mandelbrot_by_sms [static | pool [points
- * per side]]
+/* The Mandelbrot set over shared memory, as in paper SMS. static: each process draws an equal part, and
+ * meets the other processes once, at the end. pool: the picture is cut into 64 tiles, and a counter under
+ * a lock names the next one; a process that finishes early takes more. musubi run -n 4 mandelbrot_by_sms
+ * [static | pool [points per side]]
  */
 #include <sms.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
     sms_error("usage: mandelbrot_by_sms [static | pool [points per side]]");
   int* picture = sms_calloc(side * side, sizeof *picture, 0);
   int* next_tile = sms_calloc(1, sizeof *next_tile, 0);
-  /* Who draws a part has its pages. */
+  /* The process that draws a part owns its pages. */
   for (int process = 0; !is_pool && process < sms_nproc; process++) {
     const struct area part = part_of(process, side);
     if (part.top < part.bottom)
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   }
   sms_barrier(0);
   const double drawn = now();
-  /* The result is wanted in process 0, as it is where messages bring it. */
+  /* Process 0 needs the result, as in the version over messages. */
   long sum = 0;
   if (sms_proc_id == 0)
     for (long at = 0; at < (long)side * side; at += 1024) sum += picture[at];

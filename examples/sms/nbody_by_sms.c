@@ -1,6 +1,6 @@
-/* The N-body problem over shared memory, as in paper SMS: one array of bodies for all, of which process 0 has
- * the pages; a barrier after each step, no lock. The places before and after a step are two arrays, so that
- * no process writes what another reads. musubi run -n 4 nbody_by_sms [bodies [steps]]
+/* The N-body problem over shared memory, as in paper SMS: one shared array of bodies, whose pages process
+ * 0 owns; a barrier after each step, no lock. The places before and after a step are two arrays, so that
+ * no process writes data that another process reads. musubi run -n 4 nbody_by_sms [bodies [steps]]
  */
 #include <sms.h>
 #include <stdlib.h>

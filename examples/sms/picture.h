@@ -1,5 +1,5 @@
-/* The Mandelbrot set of paper SMS: how often z = z * z - c goes before it leaves, for each point of a square
- * of the plane. Plain C, for one process. */
+/* The Mandelbrot set of paper SMS: the number of iterations of z = z * z - c before z escapes, for each
+ * point of a square of the plane. Plain C, for one process. */
 #ifndef PICTURE_H
 #define PICTURE_H
 
@@ -33,7 +33,7 @@ static void draw(int* picture, int side, struct area area) {
       picture[(long)row * side + column] = turns_at(row, column, side);
 }
 
-/* Whether every seventh point is what one process makes of it. */
+/* Whether every seventh point equals the result of one process. */
 static int is_drawn(const int* picture, int side) {
   for (long at = 0; at < (long)side * side; at += 7)
     if (picture[at] != turns_at((int)(at / side), (int)(at % side), side)) return 0;

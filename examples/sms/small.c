@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   for (int i = first; i < end; i++) squares[i] = i * i;
   sms_barrier(0);
 
-  long part = 0; /* of what the next process wrote */
+  long part = 0; /* the sum of the next process's part */
   const int next = (sms_proc_id + 1) % sms_nproc;
   for (int i = numbers * next / sms_nproc; i < numbers * (next + 1) / sms_nproc; i++) part += squares[i];
   sms_lock(sum_lock);

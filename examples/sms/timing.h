@@ -1,4 +1,4 @@
-/* Wall time for the examples, and what bench/run reads. */
+/* Wall time for the examples, printed for bench/run. */
 #ifndef TIMING_H
 #define TIMING_H
 

@@ -1,4 +1,12 @@
-/* Part of musubi.h: atomic operations on words of shared memory. */
+/* Part of musubi.h: atomic operations on words of shared memory.
+ *
+ *     uint64_t begin = 0;
+ *     for (;;) {
+ *       musubi_atomic_fetch_add_64(next, 100, &begin);
+ *       if (begin >= count) break;
+ *       for (uint64_t i = begin; i < begin + 100 && i < count; ++i) work(i);
+ *     }
+ */
 #ifndef MUSUBI_ATOMICS_H
 #define MUSUBI_ATOMICS_H
 
@@ -8,12 +16,12 @@
 extern "C" {
 #endif
 
-/* Atomic operations on aligned words of shared memory. Each acts on the newest value in the job, and
- * operations on one word happen in one order for all ranks; other memory is not ordered by them (musubi_flush
- * does that). `old` gets the value before the operation and may be null. compare_swap stores `desired` if the
- * word is `expected`; it has, when *old == expected. They block for the rank that has the word, not for a
- * partner, and cost microseconds. Errors: MUSUBI_ERROR_STATE, MUSUBI_ERROR_ADDRESS, MUSUBI_ERROR_ALIGNMENT.
- */
+/* Atomic operations on aligned words of shared memory. Each acts on the newest value in the job, and all
+ * ranks see the operations on one word in one order. They do not order other memory; musubi_flush does.
+ * `value` and `old` receive the value before the operation; `old` may be null. compare_swap stores
+ * `desired` if the word equals `expected`; it has stored if *old == expected. They may wait for a reply
+ * from the home of the word, never for a call of another rank, and cost microseconds over a network.
+ * Errors: MUSUBI_ERROR_STATE, MUSUBI_ERROR_ADDRESS, MUSUBI_ERROR_ALIGNMENT. */
 int musubi_atomic_load_32(const uint32_t* word, uint32_t* value);
 int musubi_atomic_load_64(const uint64_t* word, uint64_t* value);
 int musubi_atomic_store_32(uint32_t* word, uint32_t value);

@@ -1,4 +1,16 @@
-/* Part of musubi.h: shared memory. */
+/* Part of musubi.h: shared memory.
+ *
+ *     double* row = musubi_alloc(1000 * sizeof *row);                  // one rank allocates
+ *     if (row == NULL) musubi_abort(1, "no shared memory is left");
+ *
+ *     musubi_attributes attributes = {0};                              // all ranks allocate together
+ *     attributes.placement = MUSUBI_PLACE_BLOCK;
+ *     void* table = NULL;
+ *     int error = musubi_alloc_with(&attributes, (size_t)1 << 30, &table);
+ *     if (error != MUSUBI_OK) musubi_abort(1, musubi_error_text(error));
+ *     musubi_free_with(table);
+ *     musubi_free(row);
+ */
 #ifndef MUSUBI_MEMORY_H
 #define MUSUBI_MEMORY_H
 
@@ -8,77 +20,80 @@
 extern "C" {
 #endif
 
-/* Shared memory for `bytes` bytes, aligned to 16 bytes (from 128 KiB on to a block of the protocol), with
- * undefined contents; null when this rank's part of the heap (setting heap_bytes) is used up. Other ranks use
- * the address as it is: pass it on in shared memory, or by musubi_broadcast. Does not block for other ranks.
- */
+/* Allocates `bytes` bytes of shared memory, uninitialised and aligned to 16 bytes (from 128 KiB on to a
+ * block of the protocol). Result: the address, which is valid on every rank (pass it on in shared memory or
+ * by musubi_broadcast); null when this rank's part of the heap (setting heap_bytes) is full. Does not
+ * block. */
 void* musubi_alloc(size_t bytes);
 
-/* The same, aligned to `alignment`, a power of two up to 1 GiB; null also for another alignment. */
+/* As musubi_alloc, with an alignment of `alignment` bytes, a power of two up to 1 GiB; null also for any
+ * other alignment. Does not block. */
 void* musubi_alloc_aligned(size_t alignment, size_t bytes);
 
-/* The same of the heap of rank `rank`, where its blocks begin their life; null also for no such rank. That
- * rank's main thread need not call anything; blocks until another thread there has answered. */
+/* As musubi_alloc, from the heap of rank `rank`, which becomes the initial home of the blocks; null also if
+ * there is no such rank. Blocks until a thread of the runtime there has answered; the program's threads of
+ * that rank need not call anything. */
 void* musubi_alloc_at(int rank, size_t bytes);
 
-/* Gives memory of these three back. Any rank may; nobody uses the memory afterwards. Null: does nothing.
- * Errors: MUSUBI_ERROR_STATE, MUSUBI_ERROR_ADDRESS. */
+/* Frees memory of the three functions above. Any rank may free it; no rank may use it afterwards. Null:
+ * does nothing. Blocks if another rank allocated it. Errors: MUSUBI_ERROR_STATE, MUSUBI_ERROR_ADDRESS. */
 int musubi_free(void* memory);
 
-/* Makes [memory, memory + bytes) readable (writable: also writable) at this rank for a system call that
+/* Makes [memory, memory + bytes) readable (writable: also writable) at this rank, for a system call that
  * follows at once. Blocks. Errors: MUSUBI_ERROR_STATE, MUSUBI_ERROR_ADDRESS (not all of it is shared). */
 int musubi_touch(const void* memory, size_t bytes, int writable);
 
-/* A hint that this rank will read (writable: also write) [memory, memory + bytes) soon: brings it now,
- * without a fault for each block. Blocks while it does. Errors: MUSUBI_ERROR_STATE, MUSUBI_ERROR_ADDRESS. */
+/* Prefetches [memory, memory + bytes), which this rank will read (writable: also write) soon: saves a fault
+ * per block. A hint. Blocks until the bytes are here. Errors: MUSUBI_ERROR_STATE, MUSUBI_ERROR_ADDRESS. */
 int musubi_prefetch(const void* memory, size_t bytes, int writable);
 
-/* A hint that this rank has written [memory, memory + bytes) for others: publishes it now, so that the next
- * barrier, unlock or flush has less to do. It orders nothing: others see it when they synchronise with this
- * rank afterwards. Errors: MUSUBI_ERROR_STATE, MUSUBI_ERROR_ADDRESS. */
+/* Publishes [memory, memory + bytes), which this rank has written and other ranks will read, so that the
+ * next barrier, unlock or flush has less to do. A hint: it orders nothing, and other ranks see the bytes
+ * when they synchronise with this rank afterwards. Blocks. Errors: MUSUBI_ERROR_STATE,
+ * MUSUBI_ERROR_ADDRESS. */
 int musubi_release_range(const void* memory, size_t bytes);
 
-/* Where the blocks of an allocation begin their life. */
+/* The initial home of each block of an allocation. */
 enum {
   MUSUBI_PLACE_CYCLIC = 0,     /* block i at rank i modulo musubi_size() */
   MUSUBI_PLACE_BLOCK = 1,      /* an equal part at each rank */
-  MUSUBI_PLACE_AT = 2,         /* all at rank `home` */
+  MUSUBI_PLACE_AT = 2,         /* all blocks at rank `home` */
   MUSUBI_PLACE_FIRST_TOUCH = 3 /* at the rank that writes first; MUSUBI_POLICY_MIGRATING only */
 };
-/* How they stay coherent where ranks have memories of their own. */
+/* The coherence policy of an allocation, for ranks with memories of their own. */
 enum {
-  MUSUBI_POLICY_MIGRATING = 0, /* a block moves to the rank that wrote it last */
-  MUSUBI_POLICY_HOME = 1,      /* a block stays where it was placed */
-  /* Entry consistency, as sms.h has it: cheap locks, and weaker promises. What is written under a lock
-   * (musubi_lock) is seen by those that hold it afterwards, and by no others; a barrier shows everything.
-   * Flushes and reader-writer locks show nothing. Every thread must come to barriers. `placement` says
-   * which rank gives out copies of a block at first. */
+  MUSUBI_POLICY_MIGRATING = 0, /* the home of a block moves to the rank that wrote it last (paper TS, 3.1) */
+  MUSUBI_POLICY_HOME = 1,      /* the home of a block stays where it was placed */
+  /* Entry consistency, as in sms.h (paper SMS, 3.2): cheap locks and weaker promises. Writes under a lock
+   * (musubi_lock) become visible to later holders of the same lock only; a barrier makes all writes
+   * visible. Flushes and reader-writer locks make nothing visible. Every thread must take part in barriers.
+   * `placement` chooses the rank that serves the first copies of a block. */
   MUSUBI_POLICY_ENTRY = 2
 };
 #define MUSUBI_BLOCK_BYTES_MAX 2097152u
 
-/* What an allocation may have of its own. All zeros is the default. */
+/* Attributes of one allocation. All zeros are the defaults. */
 typedef struct musubi_attributes {
-  size_t alignment;   /* a power of two up to 1 GiB; 0: 16 */
-  size_t block_bytes; /* the unit that travels: a power of two, a page to 2 MiB; 0: as in the heap */
+  size_t alignment;   /* bytes, a power of two up to 1 GiB; 0: 16 */
+  size_t block_bytes; /* the unit of coherence: a power of two from a page to 2 MiB; 0: as in the heap */
   int placement;      /* MUSUBI_PLACE_... */
   int home;           /* a rank, with MUSUBI_PLACE_AT; otherwise 0 */
   int policy;         /* MUSUBI_POLICY_... */
-  /* With MUSUBI_POLICY_ENTRY: bytes that are compared and passed on as a whole, counted from the beginning.
-   * 0: each by itself. With an alignment above a page it divides a page. */
+  /* With MUSUBI_POLICY_ENTRY: the bytes that are compared and passed on as one element, counted from the
+   * beginning; 0: each byte by itself. With an alignment above a page it must divide the page size. */
   size_t element_bytes;
 } musubi_attributes;
 
-/* Shared memory for `bytes` bytes, with undefined contents, at the same *memory on every rank. For large
- * arrays: it takes whole blocks, and addresses of the setting segments_bytes. Collective, blocks. Errors, the
- * same at every rank: MUSUBI_ERROR_STATE, MUSUBI_ERROR_ADDRESS (a null pointer), MUSUBI_ERROR_ARGUMENT (no
- * such attribute, no bytes), MUSUBI_ERROR_MEMORY. Ranks that ask for different things end the job with a
- * line. */
+/* Allocates `bytes` bytes of uninitialised shared memory, at the same *memory on every rank. Meant for
+ * large arrays: it takes whole blocks, and addresses of the setting segments_bytes. Collective, blocks.
+ * Errors, the same on every rank: MUSUBI_ERROR_STATE, MUSUBI_ERROR_ADDRESS (a null pointer),
+ * MUSUBI_ERROR_ARGUMENT (no such attribute, or no bytes), MUSUBI_ERROR_MEMORY. When ranks pass different
+ * arguments the job ends with a line that names them. */
 int musubi_alloc_with(const musubi_attributes* attributes, size_t bytes, void** memory);
 
-/* Gives memory of musubi_alloc_with back; a later one with the same attributes gets it. Collective, blocks.
- * Errors: MUSUBI_ERROR_STATE, MUSUBI_ERROR_ADDRESS (not the beginning of such memory). Ranks that free
- * different memory end the job with a line. */
+/* Frees memory of musubi_alloc_with; a later call with the same attributes may return it again. Collective,
+ * blocks. Errors: MUSUBI_ERROR_STATE, MUSUBI_ERROR_ADDRESS (not the beginning of such memory). When ranks
+ * free different memory the job ends with a line that names them. */
 int musubi_free_with(void* memory);
 
 #ifdef __cplusplus

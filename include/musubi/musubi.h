@@ -1,28 +1,42 @@
 /* Musubi for programs that share memory explicitly.
  *
- * `musubi run -n 4 ./program` starts the program four times; each process is a rank and runs main(). Private
- * to each rank: globals, stacks, malloc. Shared: what musubi_alloc returns, at the same address on every
- * rank.
+ * `musubi run -n 4 ./program` starts the program four times; each process is a rank and runs main().
+ * Globals, stacks and malloc are private to each rank. The memory that musubi_alloc returns is shared, at
+ * the same address on every rank.
  *
- * What a rank wrote becomes visible to another that synchronises with it afterwards: through a barrier, a
- * lock, or a flush on both sides. A program whose accesses to the same bytes are ordered in this way behaves
- * as if there were one memory; two ranks may write different bytes of one page at the same time. Words that
- * ranks access without such an order are for the musubi_atomic_ functions, on all ranks.
+ *     #include <musubi/musubi.h>
+ *     int main(int argc, char** argv) {
+ *       long* sum = NULL;
+ *       if (musubi_init(&argc, &argv) != MUSUBI_OK) return 1;
+ *       if (musubi_rank() == 0) *(sum = musubi_alloc(sizeof *sum)) = 0;
+ *       musubi_broadcast((void**)&sum);
+ *       musubi_lock(0);
+ *       *sum += musubi_rank();
+ *       musubi_unlock(0);
+ *       return musubi_finalize(0) == MUSUBI_OK ? 0 : 1;
+ *     }
  *
- * Functions that return int give MUSUBI_OK or one of the error codes; errors leave everything as it was.
- * Unless stated otherwise a function may be called by any thread between musubi_init and musubi_finalize; a
- * thread that did not call musubi_init calls musubi_attach_thread first. "Blocks": may wait for other ranks,
- * asleep rather than spinning. Collective: every rank calls it, one thread per rank, in the same order as
- * other collective calls; the rank's other threads leave shared memory alone meanwhile.
+ * Visibility: a write becomes visible to another rank when that rank synchronises with the writer
+ * afterwards, by a barrier, a lock, or a flush on both sides. A program that orders all accesses to the
+ * same bytes in this way is sequentially consistent. Two ranks may write different bytes of a page at the
+ * same time. Words that ranks access without such an order need the musubi_atomic_ functions, on all ranks.
  *
- * On one host all ranks map one memory, and the processors keep it coherent; what follows is about memories
- * of their own, over hosts or by `--set coherence=protocol`. System calls do not fetch shared memory:
- * read(2), write(2) and their like fail with EFAULT on a buffer that this rank does not hold at that moment.
- * Use a private buffer, or musubi_touch.
+ * Results: functions that return int return MUSUBI_OK or an error code. A call that fails changes nothing.
  *
- * The functions stand in headers of one subject each, which this one includes.
+ * Threads: unless stated otherwise, any attached thread may call a function between musubi_init and
+ * musubi_finalize. The thread that called musubi_init is attached; other threads call musubi_attach_thread.
  *
- * Compile with -I<prefix>/include, link with -lmusubi. C11 and later, C++11 and later.
+ * Blocks: the call may wait for other ranks; the thread sleeps while it waits. Collective: one thread of
+ * every rank makes the call, in the same order as other collective calls; the other threads of the rank do
+ * not access shared memory during the call.
+ *
+ * On one host all ranks map one memory, which the processors keep coherent. Ranks on several hosts, and
+ * ranks with `--set coherence=protocol`, have memories of their own. Their protocol follows Endo and Taura
+ * (paper TS of docs/design/papers.md, sections 3.1 to 3.4). System calls do not fetch shared memory there:
+ * read(2), write(2) and similar calls fail with EFAULT on a buffer that the rank does not hold at that
+ * moment. Use a private buffer, or call musubi_touch first.
+ *
+ * Compile with -I<prefix>/include and link with -lmusubi. C11 or later, C++11 or later.
  */
 #ifndef MUSUBI_MUSUBI_H
 #define MUSUBI_MUSUBI_H

@@ -1,7 +1,7 @@
 // The fabric driver `sim`: peers in one process and in virtual time, as hostile as the contract of fabric.h
 // allows. Batches overtake each other, long steps take effect in pieces, completions are late, posts are
 // refused at random; nothing is dropped or repeated, and messages of one sender to one receiver stay in
-// order. One thread; outside of World::step() only to start tasks.
+// order. Used by one thread; outside of World::step() only to start tasks.
 #pragma once
 
 #include <algorithm>

@@ -21,7 +21,7 @@ Directory::Directory(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm,
 }
 
 // On the list first, then the bytes: a rank that changes them afterwards finds this rank there. An
-// invalidation that arrives meanwhile may be for the bytes to come, or for those before.
+// invalidation that arrives in the meantime may concern the bytes to come, or the earlier ones.
 Task<bool> Directory::bring(Block& b, std::byte* target) {
   executor_ = &co_await this_executor();
   Copy& copy = copies_[b.id.value];
@@ -101,8 +101,8 @@ void Directory::give_up(BlockId id) {
   if (worth_fetching_ahead(b.entry)) {
     lost_.push_back(id);
   } else {
-    b.entry.wanted = false;
-    b.entry.fetches_ahead = 0;
+    b.entry.habits.wanted = false;
+    b.entry.habits.fetches_ahead = 0;
   }
   invalidate(b);
 }
@@ -129,8 +129,8 @@ Task<> Directory::leave(BlockId id) {
   copy.registered = false;
 }
 
-// Copies are given up as soon as somebody wants it; what is left to do is to bring back those that are read
-// again and again, and to leave the lists of those that are not.
+// Copies are given up when an invalidation arrives. An acquire fetches those that are read again and again,
+// and takes this rank off the lists of the rest.
 Task<> Directory::acquire(SignatureView, Audience, Scope) {
   auto pass = co_await acquire_gate_.enter();
   std::vector<BlockId> lost;

@@ -16,7 +16,7 @@ class Directory final : public FixedHome, private fabric::Listener {
  public:
   // One bit per rank and block, at the block's home; zero at start, the same size at every rank.
   static constexpr fabric::RegionId sharers_region{4};
-  static constexpr std::size_t bytes_per_copy = 8;  // besides what is the same for all these policies
+  static constexpr std::size_t bytes_per_copy = 8;  // in addition to the bytes that all these policies need
   static std::size_t sharers_words(std::uint32_t ranks) { return (ranks + 63) / 64; }
 
   // Has sharers_words() words per block in sharers_region, and listens to `invalidation`.
@@ -48,8 +48,8 @@ class Directory final : public FixedHome, private fabric::Listener {
     Message message;
   };
   // `registered`: the home's list names this rank. It stays there when its copy is given up, since most come
-  // back soon; only the second invalidation without a use in between takes it off. Nobody else does: a writer
-  // that took names off would let the next writer finish while an invalidation is still on its way.
+  // back soon; only the second invalidation without a use in between takes it off. No other rank does: a
+  // writer that took names off would let the next writer finish while an invalidation is still on its way.
   struct Copy {
     bool registered;
     std::uint32_t invalidations;

@@ -31,7 +31,7 @@ Task<> Notices::publish(Block& b, Puts& puts) {
   } else {
     puts.add(fabric::fetch_add(words_region, word_offset(b.id, offsetof(BlockWords, version)), &before, 1));
     co_await fabric::transfer(fabric_, b.initial_home, puts.steps());
-    // Nobody else changed it since: what is here is the new version.
+    // No other rank has changed it since: the bytes here are the new version.
     if (versions_[b.id.value] == before) versions_[b.id.value] = before + 1;
   }
   signature_.add(Notice{b.id, LogicalTime{before + 1}, LogicalTime{}, fabric_.self()});
@@ -64,7 +64,7 @@ Task<> Notices::drop_everything(std::vector<BlockId>* to_refresh) {
   }
 }
 
-// Nothing says what has changed: everything may have, and a rank that acquires from here must assume that
+// A clock names no changed blocks: any may have changed, and a rank that acquires from here must assume so,
 // too.
 Task<> Notices::acquire_clock(LogicalTime) {
   co_await acquire({LogicalTime{1}, {}}, Audience::unknown, Scope::everything());

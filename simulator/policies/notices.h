@@ -1,6 +1,6 @@
 // The policy `notices`, for comparison: lazy release consistency with write notices alone. A release adds one
-// notice per changed block to what the rank hands on, an acquire reads all that it is given, and there is no
-// time by which old ones could be summed up: nothing is forgotten until everybody has it (a barrier).
+// notice per changed block to those that the rank hands on, an acquire reads all that it receives, and no
+// time sums up old ones: none is forgotten until all ranks have it (a barrier).
 //
 // The versions in the notices count the releases of one block, at its home. A minimum other than 0 says that
 // something is not named (a flush without a partner, a signature that was full): every copy goes.

@@ -45,9 +45,9 @@ void Timestamps::advance(std::uint64_t time) {
   signature_.add_all({LogicalTime{time}, {}});
 }
 
-// The lease first, then version and bytes: a writer that comes after the lease gets a later time than its
-// end, one that came before it has raised the version already. If the lease word is not what we believed,
-// either the lease that it shows is long enough for us too, or it is tried again.
+// The lease first, then version and bytes: a writer after the lease gets a later time than its end, a
+// writer before it has raised the version already. If the lease word has changed, the lease that it shows is
+// long enough for this rank, too, or the rank tries again.
 Task<bool> Timestamps::bring(Block& b, std::byte* target) {
   Copy& copy = copies_[b.id.value];
   const std::uint64_t lease = std::max<std::uint64_t>(1, parameters_.lease_ticks) << copy.doublings;
@@ -92,12 +92,12 @@ Task<> Timestamps::publish(Block& b, Puts& puts) {
   puts.add(fabric::fetch_add(words_region, lease_word(b.id), &word, one_tick));
   co_await fabric::transfer(fabric_, b.initial_home, puts.steps());
   Copy& copy = copies_[b.id.value];
-  if (copy.version == version + 1) copy.version = version + 2;  // nobody else changed it since
+  if (copy.version == version + 1) copy.version = version + 2;  // no other rank changed it since
   copy.home_word = word + one_tick;
   advance(time_of(copy.home_word));
 }
 
-// With no lease on the present version nobody can hold it, and copies of earlier ones end before its time.
+// Without a lease on the present version no rank holds it, and copies of earlier ones end before its time.
 void Timestamps::publish_at_home(Block& b) {
   shared(b.words.version).fetch_add(1);
   std::uint64_t word = shared(b.words.read_ts).load();

@@ -1,7 +1,7 @@
 // The policy `timestamps`, for comparison: logical time alone, in the manner of Tardis (Yu and Devadas 2015).
 // A reader holds a lease until a logical time that the home remembers. A writer's version is later than all
 // leases before it. A rank that acquires moves its own time forward to the releaser's; copies whose lease
-// ends before that time must be renewed, changed or not. Nobody is told anything.
+// ends before that time must be renewed, changed or not. No rank is notified.
 //
 // A block that is renewed without a change gets twice as long a lease the next time (Yu, Liu, Zou and Devadas
 // 2016).

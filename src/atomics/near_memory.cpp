@@ -17,8 +17,8 @@ std::uintptr_t rounded_up(std::uintptr_t value) {
 }
 
 // The unmapped ranges, ascending.
-std::vector<AddressRange> free_ranges() {
-  std::vector<AddressRange> gaps;
+std::vector<AddressInterval> free_ranges() {
+  std::vector<AddressInterval> gaps;
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
   if (maps == nullptr) return gaps;
   std::uintptr_t free_from = lowest;
@@ -49,15 +49,15 @@ std::uint8_t* try_map(std::uintptr_t at, std::size_t bytes) {
 }  // namespace
 
 FreeMemory::FreeMemory(const SharedRanges& reserved) : gaps_(free_ranges()) {
-  for (const AddressRange& taken : reserved.all()) take(taken);
+  for (const AddressInterval& taken : reserved.all()) take(taken);
 }
 
-void FreeMemory::take(AddressRange range) {
+void FreeMemory::take(AddressInterval range) {
   const std::uintptr_t begin = range.begin & ~(page - 1), end = rounded_up(range.end);
-  const auto ends_before = [](const AddressRange& gap, std::uintptr_t at) { return gap.end <= at; };
+  const auto ends_before = [](const AddressInterval& gap, std::uintptr_t at) { return gap.end <= at; };
   auto gap = std::lower_bound(gaps_.begin(), gaps_.end(), begin, ends_before);
   while (gap != gaps_.end() && gap->begin < end) {
-    const AddressRange below{gap->begin, begin}, above{end, gap->end};
+    const AddressInterval below{gap->begin, begin}, above{end, gap->end};
     gap = gaps_.erase(gap);
     if (above.begin < above.end) gap = gaps_.insert(gap, above);
     if (below.begin < below.end) gap = gaps_.insert(gap, below) + 1;
@@ -69,12 +69,12 @@ bool map_page(std::uintptr_t address) {
   return try_map(address, page) != nullptr;
 }
 
-Result<std::uint8_t*> FreeMemory::map_near(AddressRange code, std::size_t bytes, std::size_t reach) {
+Result<std::uint8_t*> FreeMemory::map_near(AddressInterval code, std::size_t bytes, std::size_t reach) {
   bytes = rounded_up(bytes);
   const std::uintptr_t low = std::max(lowest, code.end > reach ? rounded_up(code.end - reach) : 0);
   const std::uintptr_t high = code.begin + reach;
   std::vector<std::uintptr_t> below, above;
-  for (const AddressRange& gap : gaps_) {
+  for (const AddressInterval& gap : gaps_) {
     const std::uintptr_t begin = std::max(gap.begin, low);
     const std::uintptr_t end = std::min(gap.end, high) & ~(page - 1);
     if (end < begin || end - begin < bytes) continue;

@@ -17,15 +17,15 @@ class FreeMemory {
   explicit FreeMemory(const SharedRanges& reserved);
 
   // In whole pages, ascending.
-  const std::vector<AddressRange>& gaps() const noexcept { return gaps_; }
+  const std::vector<AddressInterval>& gaps() const noexcept { return gaps_; }
   // Maps `bytes` bytes (rounded up to pages), readable and writable, each less than `reach` away from every
   // byte of `code`. Below the code if possible, so that the heap above it can grow.
-  Result<std::uint8_t*> map_near(AddressRange code, std::size_t bytes, std::size_t reach);
+  Result<std::uint8_t*> map_near(AddressInterval code, std::size_t bytes, std::size_t reach);
   // The caller has mapped this range.
-  void take(AddressRange range);
+  void take(AddressInterval range);
 
  private:
-  std::vector<AddressRange> gaps_;
+  std::vector<AddressInterval> gaps_;
 };
 
 // The same at an address of the caller's choice, which must be free.

@@ -27,11 +27,11 @@ namespace musubi::atomics {
 
 struct PatchReport {
   std::size_t jumps = 0;
-  std::size_t springboards = 0;  // jumps by way of padding
-  std::size_t puns = 0;          // jumps that share bytes with the next instruction
-  std::size_t traps = 0;         // breakpoints: about 2 us at each execution
-  std::size_t fences = 0;        // among the four above
-  std::size_t skipped = 0;       // left unpatched: no longer decodable, or data out of the stub's reach
+  std::size_t trampolines = 0;        // jumps by way of padding
+  std::size_t overlapping_jumps = 0;  // jumps that share bytes with the next instruction
+  std::size_t traps = 0;              // breakpoints: about 2 us at each execution
+  std::size_t fences = 0;             // among the four above
+  std::size_t skipped = 0;            // left unpatched: no longer decodable, or data out of the stub's reach
 };
 
 // Sets the one sink and the shared space of this process. Must be called before `patch`, before the program
@@ -55,5 +55,14 @@ std::size_t room_for(const Scan& scan);
 
 // The report of `patch` for code that is not loaded, if it had no neighbours (`skipped` stays 0).
 PatchReport forecast(const Scan& scan);
+
+// The safety net: atomics that were not patched (shared libraries, generated code) and touched a protected
+// page.
+
+// For fault handlers. If the interrupted instruction is an indivisible read-modify-write of an address in
+// `ranges`, carries it out through `sink` (in the handler's context), steps over it and returns true: the
+// handler must then return. False: nothing was changed. As signal-safe as the sink. Takes about 2 ns for any
+// other instruction.
+bool emulate_at_fault(ucontext_t* context, const SharedRanges& ranges, AtomicSink& sink) noexcept;
 
 }  // namespace musubi::atomics

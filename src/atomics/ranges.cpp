@@ -5,18 +5,18 @@
 
 namespace musubi::atomics {
 
-Result<SharedRanges> SharedRanges::make(std::span<const AddressRange> ranges, Holds holds) {
-  std::vector<AddressRange> sorted;
-  for (const AddressRange& range : ranges) {
+Result<SharedRanges> SharedRanges::make(std::span<const AddressInterval> ranges, Holds holds) {
+  std::vector<AddressInterval> sorted;
+  for (const AddressInterval& range : ranges) {
     if (range.begin < range.end) sorted.push_back(range);
   }
   std::sort(sorted.begin(), sorted.end(),
-            [](const AddressRange& a, const AddressRange& b) { return a.begin < b.begin; });
+            [](const AddressInterval& a, const AddressInterval& b) { return a.begin < b.begin; });
   SharedRanges result;
   result.holds_ = holds;
-  for (const AddressRange& range : sorted) {
+  for (const AddressInterval& range : sorted) {
     if (result.count_ > 0 && range.begin <= result.ranges_[result.count_ - 1].end) {
-      AddressRange& last = result.ranges_[result.count_ - 1];
+      AddressInterval& last = result.ranges_[result.count_ - 1];
       last.end = std::max(last.end, range.end);
       continue;
     }

@@ -10,7 +10,7 @@
 
 namespace musubi::atomics {
 
-struct AddressRange {
+struct AddressInterval {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;  // one past the last byte
 };
@@ -27,11 +27,11 @@ class SharedRanges {
   SharedRanges() = default;
   // Sorts the ranges and joins adjacent ones. Null for `holds`: the ranges are shared as a whole. Fails if
   // more than count_max remain.
-  static Result<SharedRanges> make(std::span<const AddressRange> ranges, Holds holds = nullptr);
+  static Result<SharedRanges> make(std::span<const AddressInterval> ranges, Holds holds = nullptr);
 
-  std::span<const AddressRange> all() const { return {ranges_.data(), count_}; }
+  std::span<const AddressInterval> all() const { return {ranges_.data(), count_}; }
   // At most filter_count_max ranges that together cover all: the smallest gaps are bridged.
-  std::span<const AddressRange> filter() const { return {filter_.data(), filter_count_}; }
+  std::span<const AddressInterval> filter() const { return {filter_.data(), filter_count_}; }
   // Signal-safe.
   bool contains(std::uintptr_t address) const {
     for (std::size_t i = 0; i < count_; ++i) {
@@ -40,7 +40,7 @@ class SharedRanges {
     }
     return false;
   }
-  bool overlaps(AddressRange other) const {
+  bool overlaps(AddressInterval other) const {
     for (std::size_t i = 0; i < count_; ++i) {
       if (other.begin < ranges_[i].end && ranges_[i].begin < other.end) return true;
     }
@@ -53,8 +53,8 @@ class SharedRanges {
   Holds holds_ = nullptr;
   std::size_t count_ = 0;
   std::size_t filter_count_ = 0;
-  std::array<AddressRange, count_max> ranges_{};
-  std::array<AddressRange, count_max> filter_{};
+  std::array<AddressInterval, count_max> ranges_{};
+  std::array<AddressInterval, count_max> filter_{};
 };
 
 }  // namespace musubi::atomics

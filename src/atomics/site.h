@@ -1,4 +1,4 @@
-// Finds the atomics of finished machine code.
+// Finds the atomics and the spin loops of finished machine code.
 #pragma once
 
 #include <array>
@@ -66,5 +66,14 @@ Result<std::vector<CodeRange>> code_of_object(const dl_phdr_info& object, const 
 Result<Scan> find_sites_of_file(const std::string& path);
 // The code of the main program, which the dynamic linker lists first.
 Result<std::vector<CodeRange>> code_of_program();
+
+// The functions of the file at `path` that is loaded at `base` (0: at its own addresses), with 0 bytes if
+// only the first instruction is known. In no order, some twice. Empty if the file cannot be read.
+std::vector<CodeRange> functions_of(const std::string& path, std::uintptr_t base);
+
+// Whether the code has a loop that loads from memory, compares, and changes nothing that it loads from.
+// Compilers make such a loop from a wait by `omp atomic read`, std::atomic's load or a volatile. Accepts any
+// bytes. Misses loops that call functions, except the small functions of unoptimised code.
+bool has_spin_loops(const void* code, std::size_t bytes) noexcept;
 
 }  // namespace musubi::atomics

@@ -1,4 +1,4 @@
-#include "atomics/fault.h"
+#include "atomics/patch.h"
 #include "atomics/x86_64_semantics.h"
 
 namespace musubi::atomics {

@@ -2,9 +2,6 @@
 
 #include <Zydis/Zydis.h>
 
-#include "atomics/x86_64_length.h"
-#include "atomics/x86_64_sweep.h"
-
 namespace musubi::atomics::x86_64 {
 namespace {
 

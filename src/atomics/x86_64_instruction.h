@@ -1,11 +1,20 @@
 // An x86-64 atomic instruction, decoded from its bytes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 namespace musubi::atomics::x86_64 {
+
+// The lengths of common instructions, by tables: most of a program's code, at a fraction of the cost of
+// decoding.
+
+// The length of the instruction at `code`, if the tables know it and it is neither atomic, nor a fence, nor a
+// no-operation of several bytes; else 0, and the caller must decode it. Reads no byte beyond the instruction.
+std::size_t common_length(const void* code, std::size_t available) noexcept;
 
 // Named after the mnemonics.
 enum class Mnemonic : std::uint8_t {
@@ -69,5 +78,37 @@ std::optional<Instruction> decode(const void* code, std::size_t available) noexc
 // A cheap first test: false means that decode would find no read-modify-write. Reads no byte beyond the
 // opcode.
 bool may_be_atomic(const void* code) noexcept;
+
+// A linear walk over machine code.
+struct Sweep {
+  std::size_t instructions = 0;
+  std::size_t unsupported = 0;  // atomic, but of a form that cannot be emulated
+};
+
+// The starts of a walk's last instructions.
+class Recent {
+ public:
+  static constexpr std::size_t kept = 64;
+
+  void add(std::size_t at) { starts_[count_++ % kept] = at; }
+  std::size_t count() const { return count_ < kept ? count_ : kept; }
+  // The one before the last `back` ones. REQUIRES: back < count().
+  std::size_t before(std::size_t back) const { return starts_[(count_ - 1 - back) % kept]; }
+
+ private:
+  std::array<std::size_t, kept> starts_{};
+  std::size_t count_ = 0;
+};
+
+// The events of the walk, each with its offset, ascending.
+struct SweepEvents {
+  std::function<void(std::size_t, const Instruction&, const Recent& before)> atomic;
+  std::function<void(std::size_t, std::size_t)> padding;  // a no-operation of several bytes, with its length
+  // One byte that is not code, most likely data. The walk continues at the next byte.
+  std::function<void(std::size_t)> undecodable;
+};
+
+// Accepts any bytes.
+Sweep sweep(const void* code, std::size_t bytes, const SweepEvents& events);
 
 }  // namespace musubi::atomics::x86_64

@@ -1,4 +1,4 @@
-#include "atomics/x86_64_length.h"
+#include "atomics/x86_64_instruction.h"
 
 #include <array>
 #include <cstdint>

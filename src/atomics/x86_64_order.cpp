@@ -6,8 +6,6 @@
 #include <array>
 #include <optional>
 
-#include "atomics/x86_64_places.h"
-
 namespace musubi::atomics::x86_64 {
 namespace {
 

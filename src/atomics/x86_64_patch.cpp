@@ -30,8 +30,8 @@ std::size_t rounded_up(std::size_t bytes) {
   return (bytes + page - 1) & ~(page - 1);
 }
 
-AddressRange extent_of(const std::vector<Site>& sites) {
-  AddressRange extent{~std::uintptr_t{0}, 0};
+AddressInterval extent_of(const std::vector<Site>& sites) {
+  AddressInterval extent{~std::uintptr_t{0}, 0};
   for (const Site& site : sites) {
     extent.begin = std::min(extent.begin, site.address);
     extent.end = std::max(extent.end, site.address + site.bytes);
@@ -39,12 +39,12 @@ AddressRange extent_of(const std::vector<Site>& sites) {
   return extent;
 }
 
-std::vector<AddressRange> without_heap_room(std::vector<AddressRange> free, AddressRange code) {
+std::vector<AddressInterval> without_heap_room(std::vector<AddressInterval> free, AddressInterval code) {
   const std::uintptr_t end = page_of(code.end + heap_room_bytes);
-  for (AddressRange& range : free) {
+  for (AddressInterval& range : free) {
     if (range.begin >= code.begin) range.begin = std::max(range.begin, end);
   }
-  std::erase_if(free, [](const AddressRange& range) { return range.begin >= range.end; });
+  std::erase_if(free, [](const AddressInterval& range) { return range.begin >= range.end; });
   return free;
 }
 
@@ -101,28 +101,28 @@ bool publish_sites(const std::vector<Site>& sites) {
 }
 
 // jmp *0(%rip): the stubs may be out of reach from here.
-void write_landing(const x86_64::Landing& landing) {
+void write_target(const x86_64::TrampolineTarget& target) {
   constexpr std::uint8_t far_jump[] = {0xff, 0x25, 0, 0, 0, 0};
-  auto* at = reinterpret_cast<std::uint8_t*>(landing.address);
+  auto* at = reinterpret_cast<std::uint8_t*>(target.address);
   std::memcpy(at, far_jump, sizeof far_jump);
-  std::memcpy(at + sizeof far_jump, &landing.stub, sizeof landing.stub);
-  static_assert(sizeof far_jump + sizeof landing.stub == x86_64::landing_bytes);
+  std::memcpy(at + sizeof far_jump, &target.stub, sizeof target.stub);
+  static_assert(sizeof far_jump + sizeof target.stub == x86_64::target_bytes);
 }
 
 bool close_landings(const x86_64::Plan& plan) {
-  const std::vector<std::uintptr_t> pages = plan.landing_pages();
+  const std::vector<std::uintptr_t> pages = plan.target_pages();
   return std::all_of(pages.begin(), pages.end(), [](std::uintptr_t at) {
     return ::mprotect(reinterpret_cast<void*>(at), page, PROT_READ | PROT_EXEC) == 0;
   });
 }
 void drop_landings(const x86_64::Plan& plan) {
-  for (const std::uintptr_t at : plan.landing_pages()) ::munmap(reinterpret_cast<void*>(at), page);
+  for (const std::uintptr_t at : plan.target_pages()) ::munmap(reinterpret_cast<void*>(at), page);
 }
 
 void write_header(std::uint8_t* at) {
   auto* header = new (at) x86_64::StubHeader;
   header->entry = reinterpret_cast<std::uintptr_t>(&x86_64::musubi_atomics_entry);
-  for (const AddressRange& range : x86_64::attached_ranges().filter()) {
+  for (const AddressInterval& range : x86_64::attached_ranges().filter()) {
     header->filter[header->filter_count++] = range;
   }
 }
@@ -156,7 +156,7 @@ std::size_t room_for(const Scan& scan) {
 Result<PatchReport> patch(const Scan& scan, FreeMemory& free, std::uintptr_t place) {
   MUSUBI_CHECK(x86_64::is_attached());
   if (scan.sites.empty()) return PatchReport{};
-  const AddressRange code = extent_of(scan.sites);
+  const AddressInterval code = extent_of(scan.sites);
   const std::size_t bytes = room_for(scan);
   Result<std::uint8_t*> memory = place != 0 ? map_at(place, bytes) : free.map_near(code, bytes, reach);
   if (!memory) return memory.error();
@@ -164,9 +164,9 @@ Result<PatchReport> patch(const Scan& scan, FreeMemory& free, std::uintptr_t pla
     free.take({at, at + page});
     return map_page(at);
   };
-  x86_64::Plan plan(scan.padding, x86_64::Puns(without_heap_room(free.gaps(), code), map));
+  x86_64::Plan plan(scan.padding, x86_64::OverlappingJumps(without_heap_room(free.gaps(), code), map));
   write_stubs(memory.value(), scan.sites, plan);
-  for (const x86_64::Landing& landing : plan.landings()) write_landing(landing);
+  for (const x86_64::TrampolineTarget& target : plan.targets()) write_target(target);
   CodePages pages(plan.changes());
   const bool ready =
       pages.open() && close_landings(plan) && ::mprotect(memory.value(), bytes, PROT_READ | PROT_EXEC) == 0;
@@ -187,13 +187,13 @@ Result<PatchReport> patch(const Scan& scan, FreeMemory& free, std::uintptr_t pla
 
 PatchReport forecast(const Scan& scan) {
   if (scan.sites.empty()) return {};
-  const AddressRange code = extent_of(scan.sites);
+  const AddressInterval code = extent_of(scan.sites);
   constexpr std::uintptr_t lowest = 64 * 1024;
   constexpr std::uintptr_t highest = std::uintptr_t{1} << 47;
-  const std::vector<AddressRange> free{{lowest, page_of(std::max(code.begin, lowest))},
-                                       {page_of(code.end) + page, highest}};
-  x86_64::Plan plan(scan.padding,
-                    x86_64::Puns(without_heap_room(free, code), [](std::uintptr_t) { return true; }));
+  const std::vector<AddressInterval> free{{lowest, page_of(std::max(code.begin, lowest))},
+                                          {page_of(code.end) + page, highest}};
+  x86_64::Plan plan(scan.padding, x86_64::OverlappingJumps(without_heap_room(free, code),
+                                                           [](std::uintptr_t) { return true; }));
   for (auto site = scan.sites.rbegin(); site != scan.sites.rend(); ++site) {
     plan.add(*site, code.begin);
     if (site->kind == SiteKind::fence) ++plan.report.fences;

@@ -1,4 +1,4 @@
-#include "atomics/x86_64_places.h"
+#include "atomics/x86_64_order.h"
 
 #include <Zydis/Zydis.h>
 

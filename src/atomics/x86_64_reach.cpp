@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "atomics/x86_64_length.h"
+#include "atomics/x86_64_instruction.h"
 
 namespace musubi::atomics::x86_64 {
 namespace {

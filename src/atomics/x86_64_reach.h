@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "atomics/x86_64_sweep.h"
+#include "atomics/x86_64_instruction.h"
 
 namespace musubi::atomics::x86_64 {
 

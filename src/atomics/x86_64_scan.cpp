@@ -2,9 +2,9 @@
 #include <span>
 
 #include "atomics/site.h"
+#include "atomics/x86_64_instruction.h"
 #include "atomics/x86_64_order.h"
 #include "atomics/x86_64_reach.h"
-#include "atomics/x86_64_sweep.h"
 
 namespace musubi::atomics {
 namespace {

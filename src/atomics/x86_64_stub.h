@@ -13,7 +13,7 @@ namespace musubi::atomics::x86_64 {
 struct StubHeader {
   std::uintptr_t entry = 0;
   std::size_t filter_count = 0;
-  AddressRange filter[SharedRanges::filter_count_max];
+  AddressInterval filter[SharedRanges::filter_count_max];
 };
 
 inline constexpr std::size_t stub_bytes_max = 384;

@@ -82,9 +82,9 @@ class Gate {
   }
 
   // co_await gate.enter() gives a Pass, in order of arrival.
-  auto enter() noexcept { return Awaiter{*this, nullptr, {}, nullptr}; }
+  struct Awaiter;
+  Awaiter enter() noexcept { return Awaiter{*this, nullptr, {}, nullptr}; }
 
- private:
   struct Awaiter {
     Gate& gate;
     Executor* executor;
@@ -116,6 +116,7 @@ class Gate {
     Pass await_resume() const noexcept { return Pass{gate}; }
   };
 
+ private:
   void leave() noexcept {
     lock_.lock();
     Awaiter* next = first_;

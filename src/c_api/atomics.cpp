@@ -1,6 +1,6 @@
 // musubi.h: atomic operations on words of shared memory.
 #include "base/export.h"
-#include "c_api/process.h"
+#include "c_api/job.h"
 #include "heap/heap.h"
 #include "musubi/musubi.h"
 
@@ -12,13 +12,13 @@ using Kind = AtomicOperation::Kind;
 // Executes the operation on *word. `old` may be null.
 template <class Word>
 int execute(const Word* word, Kind kind, Word operand, Word compare, Word* old) {
-  auto* const process = musubi::c_api::current_process();
-  if (process == nullptr) return MUSUBI_ERROR_STATE;
+  auto* const job = musubi::c_api::current_job();
+  if (job == nullptr) return MUSUBI_ERROR_STATE;
   const auto address = reinterpret_cast<std::uintptr_t>(word);
-  if (!process->is_shared(word, sizeof(Word))) return MUSUBI_ERROR_ADDRESS;
+  if (!job->is_shared(word, sizeof(Word))) return MUSUBI_ERROR_ADDRESS;
   if (address % sizeof(Word) != 0) return MUSUBI_ERROR_ALIGNMENT;
-  const musubi::AtomicValue before = process->runtime.synchronization().atomic(
-      address, AtomicOperation{kind, sizeof(Word), operand, compare});
+  const musubi::AtomicValue before =
+      job->runtime.synchronization().atomic(address, AtomicOperation{kind, sizeof(Word), operand, compare});
   if (old != nullptr) *old = static_cast<Word>(before);
   return MUSUBI_OK;
 }

@@ -6,7 +6,7 @@
 namespace musubi::c_api {
 namespace {
 
-using runtime::CallTerms;
+using runtime::CollectiveTerms;
 
 const char* name_of(std::uint32_t call) {
   constexpr std::array<const char*, 14> names{"musubi_init",
@@ -28,8 +28,8 @@ const char* name_of(std::uint32_t call) {
 
 class Writer final : public runtime::Coordination::MismatchWriter {
  public:
-  void write(std::span<char> text, Rank self, const CallTerms& own, Rank other,
-             const CallTerms& theirs) noexcept override {
+  void write(std::span<char> text, Rank self, const CollectiveTerms& own, Rank other,
+             const CollectiveTerms& theirs) noexcept override {
     std::snprintf(
         text.data(), text.size(),
         "rank %u is in %s where rank %u is in %s: all ranks make the same collective calls in the same "
@@ -43,15 +43,15 @@ Writer& writer() {
   return only;
 }
 
-CallTerms terms_of(Call call) {
-  CallTerms terms;
+CollectiveTerms terms_of(Call call) {
+  CollectiveTerms terms;
   terms.call = static_cast<std::uint32_t>(call);
   return terms;
 }
 
 }  // namespace
 
-std::array<char, 120> described(const CallTerms& terms) {
+std::array<char, 120> described(const CollectiveTerms& terms) {
   std::array<char, 120> text{};
   if (terms.call == static_cast<std::uint32_t>(Call::alloc_with)) {
     std::snprintf(text.data(), text.size(), "%s (%lu bytes, placement %u at rank %u, policy %u, ...)",
@@ -72,7 +72,7 @@ void name_mismatches(runtime::Runtime& runtime) {
 }
 
 void meet(runtime::Runtime& runtime, Call call, runtime::BarrierPayload& payload) {
-  const CallTerms own = terms_of(call);
+  const CollectiveTerms own = terms_of(call);
   payload[word_of_call] = own.call;
   runtime.coordination().begin_barrier(own);
   runtime.synchronization().barrier(payload);
@@ -102,7 +102,7 @@ void meet(runtime::Runtime& runtime, Call call, const std::array<std::uint64_t, 
 }
 
 bool holds_everywhere(runtime::Runtime& runtime, Call call, bool here) {
-  CallTerms terms = terms_of(call);
+  CollectiveTerms terms = terms_of(call);
   terms.bytes = sizeof(std::uint64_t);
   const std::uint64_t mine = here ? 1 : 0;
   bool holds = true;

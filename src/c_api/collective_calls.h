@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "c_api/process.h"
+#include "c_api/job.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::c_api {
@@ -34,7 +34,7 @@ enum class Call : std::uint32_t {
 // The word of a barrier's payload that names the call.
 inline constexpr std::size_t word_of_call = 5;
 // "musubi_allreduce (24 bytes, type 2, operation 1, root 0)".
-std::array<char, 120> described(const runtime::CallTerms& terms);
+std::array<char, 120> described(const runtime::CollectiveTerms& terms);
 
 // A barrier of the job for the call `call`. `payload`: its last word is reserved. Ends the job if rank 0 is
 // in another call.
@@ -47,10 +47,10 @@ bool holds_everywhere(runtime::Runtime& runtime, Call call, bool here);
 
 // As runtime::Coordination::gather, for a value of any size: `take(bytes_before, all)` gets each part.
 template <class Take>
-void gather(runtime::Runtime& runtime, runtime::CallTerms terms, const std::byte* mine, Take take) {
+void gather(runtime::Runtime& runtime, runtime::CollectiveTerms terms, const std::byte* mine, Take take) {
   const std::size_t total = terms.bytes;
   const std::size_t part_max = runtime.coordination().gather_bytes_max() / 8 * 8;
-  const std::size_t givers = terms.giver == runtime::CallTerms::all_give ? runtime.ranks() : 1;
+  const std::size_t givers = terms.giver == runtime::CollectiveTerms::all_give ? runtime.ranks() : 1;
   std::vector<std::byte> all(givers * std::min(total, part_max));
   terms.part = total;  // of all parts together
   for (std::size_t before = 0; before < total; before += terms.bytes) {

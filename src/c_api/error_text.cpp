@@ -11,7 +11,7 @@ MUSUBI_EXPORT const char* musubi_error_text(int error) {
     case MUSUBI_ERROR_START:
       return "the job cannot be joined: see the line on standard error";
     case MUSUBI_ERROR_ADDRESS:
-      return "not shared memory: pass an address that musubi_alloc gave";
+      return "not shared memory: pass an address that musubi_alloc returned";
     case MUSUBI_ERROR_ALIGNMENT:
       return "unaligned word: atomic operations want a multiple of the word's size";
     case MUSUBI_ERROR_LOCK:
@@ -20,11 +20,11 @@ MUSUBI_EXPORT const char* musubi_error_text(int error) {
     case MUSUBI_ERROR_HELD:
       return "the lock is held by this thread: locks are not recursive";
     case MUSUBI_ERROR_NOT_HELD:
-      return "the lock is not held by this thread: the thread that took it gives it back";
+      return "the lock is not held by this thread: the thread that took it releases it";
     case MUSUBI_BUSY:
       return "the lock is not free: try again later, or wait for it";
     case MUSUBI_TIMEOUT:
-      return "nobody signalled in time: the lock is held again";
+      return "no signal arrived in time: the lock is held again";
     case MUSUBI_ERROR_ARGUMENT:
       return "no such rank, type, operation or attribute, or a size out of range: see the function's comment "
              "in musubi.h";

@@ -5,11 +5,11 @@
 
 #include "base/export.h"
 #include "c_api/collective_calls.h"
+#include "c_api/job.h"
 #include "c_api/page_calls.h"
-#include "c_api/process.h"
 
 using musubi::c_api::Call;
-using musubi::c_api::current_process;
+using musubi::c_api::current_job;
 using musubi::c_api::GlobalSpace;
 using musubi::c_api::meet;
 using musubi::c_api::PageAllocation;
@@ -40,7 +40,7 @@ PageRange start_whole(const char* call, gas_address address) {
 
 MUSUBI_EXPORT gas_address gas_alloc(size_t bytes, size_t page_bytes, int placement) {
   if (!start_page_call("gas_alloc")) return 0;
-  musubi::runtime::Runtime& runtime = current_process()->runtime;
+  musubi::runtime::Runtime& runtime = current_job()->runtime;
   meet(runtime, Call::gas_alloc, {bytes, page_bytes, static_cast<std::uint64_t>(placement)});
   if (bytes == 0 || bytes >= std::size_t{1} << PageAllocations::offset_bits)
     return refuse_allocation(GAS_RANGE);

@@ -94,24 +94,24 @@ MUSUBI_EXPORT const char* musubi_gerror_text(int error) {
     case MUSUBI_GHEAP_OK:
       return "no error";
     case MUSUBI_GHEAP_STATE:
-      return "no global heap: call between musubi_init and musubi_finalize, behind the one ginit";
+      return "no global heap: call between musubi_init and musubi_finalize, after the one ginit";
     case MUSUBI_GHEAP_PROCESS:
       return "no such process: processes are numbered from 0 to musubi_size() - 1";
     case MUSUBI_GHEAP_STALE:
-      return "the break has been moved meanwhile: try again with the break that gbrk gave";
+      return "the break has been moved in the meantime: try again with the break that gbrk returned";
     case MUSUBI_GHEAP_FULL:
-      return "the heap has not so much free memory between break and limit: give memory back, or "
-             "musubi_ggrow";
+      return "the heap has too little free memory between break and limit: free memory, or call musubi_ggrow";
     case MUSUBI_GHEAP_RANGE:
-      return "no such offset: offsets lie inside the heap, and a break goes back only in what is contiguous";
+      return "no such offset: offsets lie inside the heap, and a break moves back only over contiguous free "
+             "memory";
     case MUSUBI_GHEAP_CAPACITY:
       return "the heap cannot become so large: raise global_bytes (--set)";
     case MUSUBI_GHEAP_ADDRESS:
       return "a null pointer";
     case MUSUBI_GHEAP_NOT_ALLOCATED:
-      return "nothing that was allocated begins at this offset of this process's heap";
+      return "no allocation begins at this offset of this process's heap";
     case MUSUBI_GHEAP_FREE_ALREADY:
-      return "it is free: freed twice, or never given out";
+      return "it is free: freed twice, or never allocated";
     case MUSUBI_GHEAP_ALIGNMENT:
       return "an alignment is a power of two, or 0";
     case MUSUBI_GHEAP_HANDLE:

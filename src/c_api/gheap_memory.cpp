@@ -1,7 +1,6 @@
 // gheap.h: objects and pages of any process.
 #include "base/export.h"
 #include "c_api/global_heap.h"
-#include "c_api/thread_objects.h"
 #include "musubi/gheap.h"
 
 using musubi::Rank;

@@ -2,9 +2,11 @@
 
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "c_api/collective_calls.h"
-#include "c_api/process.h"
+#include "c_api/job.h"
+#include "c_api/thread_end.h"
 #include "musubi/gheap.h"
 
 namespace musubi::c_api {
@@ -41,6 +43,13 @@ void refuse_impossible_way(runtime::Runtime& runtime, const global_heap::ForcedW
 std::uint64_t part_of_heap(const runtime::GlobalMemory& memory) {
   constexpr std::uint64_t page = global_heap::control_bytes;
   return memory.bytes() / 2 / page * page;
+}
+
+constinit thread_local global_heap::ObjectCache* cache_of_thread = nullptr;
+
+void let_go_of_cache() {
+  give_back_thread_objects();
+  delete std::exchange(cache_of_thread, nullptr);
 }
 
 }  // namespace
@@ -80,13 +89,13 @@ void* GlobalHeap::address(Rank owner, std::int64_t offset) {
 
 bool make_global_heap(std::int64_t size) {
   last_error = MUSUBI_GHEAP_OK;
-  Process* const process = current_process();
+  Job* const job = current_job();
   bool expected = false;
-  if (process == nullptr || !is_made.compare_exchange_strong(expected, true)) {
+  if (job == nullptr || !is_made.compare_exchange_strong(expected, true)) {
     refuse_heap_call("ginit", MUSUBI_GHEAP_STATE);
     return false;
   }
-  runtime::Runtime& runtime = process->runtime;
+  runtime::Runtime& runtime = job->runtime;
   const std::uint64_t bytes = part_of_heap(runtime.global_memory());
   const std::uint64_t begin = runtime.global_memory().take(bytes);
   if (begin == runtime.global_memory().bytes()) {  // the same at every rank
@@ -110,7 +119,7 @@ bool make_global_heap(std::int64_t size) {
 }
 
 GlobalHeap* current_heap_or_null() noexcept {
-  return current_process() == nullptr ? nullptr : current_heap.load(std::memory_order_acquire);
+  return current_job() == nullptr ? nullptr : current_heap.load(std::memory_order_acquire);
 }
 
 GlobalHeap* start_heap_call(const char* call) {
@@ -133,15 +142,29 @@ void refuse_heap_call(const char* call, int error) {
 }
 
 void explain_heap_call(const char* call, const char* text) {
-  const Process* const process = current_process();
-  if (process == nullptr || !process->runtime.settings().explain_refusals) return;
+  const Job* const job = current_job();
+  if (job == nullptr || !job->runtime.settings().explain_refusals) return;
   const std::string line =
-      "musubi: rank " + std::to_string(process->runtime.self().value) + ": " + call + ": " + text + "\n";
+      "musubi: rank " + std::to_string(job->runtime.self().value) + ": " + call + ": " + text + "\n";
   std::fputs(line.c_str(), stderr);
 }
 
 int last_heap_error() noexcept {
   return last_error;
+}
+
+global_heap::ObjectCache& thread_objects(const GlobalHeap& heap) {
+  if (cache_of_thread == nullptr) {
+    static ThreadEnd end(let_go_of_cache);
+    cache_of_thread = new global_heap::ObjectCache(heap.ranks());
+    end.expect();
+  }
+  return *cache_of_thread;
+}
+
+void give_back_thread_objects() {
+  if (cache_of_thread == nullptr) return;
+  if (GlobalHeap* const heap = current_heap_or_null()) heap->run(heap->objects.flush(*cache_of_thread));
 }
 
 }  // namespace musubi::c_api

@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "global_heap/breaks.h"
 #include "global_heap/layout.h"
+#include "global_heap/object_cache.h"
 #include "global_heap/objects.h"
 #include "global_heap/pages.h"
 #include "runtime/api/global_transfer.h"
@@ -63,7 +64,7 @@ class GlobalHeap {
  public:
   runtime::GlobalTransfer transfer;
   global_heap::Pages pages;
-  global_heap::Objects objects;
+  global_heap::ObjectAllocator objects;
 
  private:
   std::vector<std::atomic<std::uint64_t>> known_ends_;
@@ -82,5 +83,13 @@ void refuse_heap_call(const char* call, int error);
 // Only prints the line.
 void explain_heap_call(const char* call, const char* text);
 int last_heap_error() noexcept;
+
+// The free objects of global heaps that a thread has cached. They return to the heaps when the thread
+// detaches or ends while the job lives.
+
+// The calling thread's, made at the first call.
+global_heap::ObjectCache& thread_objects(const GlobalHeap& heap);
+// Blocks until the batches have arrived. Does nothing if the thread has none.
+void give_back_thread_objects();
 
 }  // namespace musubi::c_api

@@ -2,9 +2,10 @@
 
 #include <cstring>
 
+#include "base/check.h"
 #include "c_api/collective_calls.h"
-#include "c_api/process.h"
-#include "global_pages/one_sided_directory.h"
+#include "c_api/job.h"
+#include "global_pages/directory.h"
 #include "musubi/gas.h"
 
 namespace musubi::c_api {
@@ -169,7 +170,7 @@ void GlobalSpace::unshare(PageAllocation& allocation) {
 }
 
 GlobalSpace* current_space() noexcept {
-  return current_process() == nullptr ? nullptr : space_of_process.load(std::memory_order_acquire);
+  return current_job() == nullptr ? nullptr : space_of_process.load(std::memory_order_acquire);
 }
 
 // Half of the remaining memory for bytes of pages, an eighth of that for the directory.
@@ -189,6 +190,45 @@ GlobalSpace* make_global_space(runtime::Runtime& runtime) {
   space_of_process.store(new GlobalSpace(runtime, place), std::memory_order_release);
   meet(runtime, Call::gas_alloc);  // every rank's heap is open
   return space_of_process.load();
+}
+
+PageFrames::PageFrames(runtime::Runtime& runtime, std::uint64_t begin, std::uint64_t bytes)
+    : runtime_(runtime),
+      layout_(runtime::GlobalMemory::region, begin, bytes),
+      heap_(runtime, layout_, {}, false),
+      cache_(runtime.ranks()) {
+  heap_.open(0);  // it grows
+}
+
+Task<std::optional<std::uint64_t>> PageFrames::take(std::uint64_t bytes) {
+  auto pass = co_await gate_.enter();
+  std::optional<std::uint64_t> offset = heap_.objects.allocate_at_once(cache_, runtime_.self(), bytes);
+  if (!offset) offset = co_await heap_.objects.allocate(cache_, runtime_.self(), bytes);
+  if (!offset) co_return std::nullopt;
+  co_return layout_.data_at(*offset);
+}
+
+Task<> PageFrames::give_back(Rank owner, std::uint64_t place, std::uint64_t) {
+  auto pass = co_await gate_.enter();
+  const std::uint64_t offset = place - layout_.data_at(0);
+  std::optional<global_heap::Freed> freed = heap_.objects.free_at_once(cache_, owner, offset);
+  if (!freed) freed = co_await heap_.objects.free(cache_, owner, offset);
+  MUSUBI_CHECK(*freed == global_heap::Freed::done, "the bytes of a page at rank %u were no object",
+               owner.value);
+}
+
+runtime::Answer PageHome::run(Rank caller, std::span<const std::byte> request,
+                              std::span<std::byte> reply) noexcept {
+  GlobalSpace* const space = current_space();
+  MUSUBI_CHECK(space != nullptr);
+  return {0, space->home().serve(caller, request, reply)};
+}
+
+Task<std::size_t> PageHomeCalls::ask(Rank home, std::span<const std::byte> question,
+                                     std::span<std::byte> answer) {
+  const runtime::Answer answered =
+      co_await runtime_.remote_calls().ask(home, page_home_procedure, question, answer);
+  co_return answered.bytes;
 }
 
 }  // namespace musubi::c_api

@@ -7,19 +7,41 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "base/event.h"
+#include "c_api/global_heap.h"
 #include "c_api/page_allocations.h"
-#include "c_api/page_frames.h"
-#include "c_api/page_homes.h"
+#include "global_heap/object_cache.h"
 #include "global_pages/directory.h"
-#include "global_pages/home_directory.h"
 #include "global_pages/pages.h"
 #include "runtime/api/global_transfer.h"
 #include "runtime/api/runtime.h"
 #include "runtime/threads/thread_executor.h"
 
 namespace musubi::c_api {
+
+// Questions to the homes of relocatable pages, as remote calls: for the directory that homes serve (setting
+// gas_directory).
+inline constexpr runtime::ProcedureId page_home_procedure{1};
+
+// At each home. Answers from the space of the process, which every rank has before any rank asks.
+class PageHome final : public runtime::Procedure {
+ public:
+  runtime::Answer run(Rank caller, std::span<const std::byte> request,
+                      std::span<std::byte> reply) noexcept override;
+};
+
+class PageHomeCalls final : public global_pages::HomeCalls {
+ public:
+  explicit PageHomeCalls(runtime::Runtime& runtime) : runtime_(runtime) {}
+
+  Task<std::size_t> ask(Rank home, std::span<const std::byte> question, std::span<std::byte> answer) override;
+
+ private:
+  runtime::Runtime& runtime_;
+};
 
 class GlobalSpace {
  public:
@@ -107,5 +129,22 @@ void GlobalSpace::for_each_part(const PageAllocation& allocation, std::uint64_t 
 GlobalSpace* current_space() noexcept;
 // Collective; made at the first call. Null: no memory for its tables.
 GlobalSpace* make_global_space(runtime::Runtime& runtime);
+
+// Memory of ranks for the bytes of relocatable pages: objects of a private global heap.
+class PageFrames final : public global_pages::Frames {
+ public:
+  // [begin, begin + bytes) of the region of every rank.
+  PageFrames(runtime::Runtime& runtime, std::uint64_t begin, std::uint64_t bytes);
+
+  Task<std::optional<std::uint64_t>> take(std::uint64_t bytes) override;
+  Task<> give_back(Rank owner, std::uint64_t place, std::uint64_t bytes) override;
+
+ private:
+  runtime::Runtime& runtime_;
+  const global_heap::HeapLayout layout_;
+  GlobalHeap heap_;
+  Gate gate_;  // for the cache: moves are rare
+  global_heap::ObjectCache cache_;
+};
 
 }  // namespace musubi::c_api

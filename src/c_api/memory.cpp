@@ -1,49 +1,193 @@
-// musubi.h: shared memory.
+// musubi.h: shared memory, also with attributes, and at a rank of choice.
+#include <unistd.h>
+
+#include <bit>
+#include <cstring>
+#include <limits>
+
 #include "base/export.h"
-#include "c_api/process.h"
+#include "c_api/collective_calls.h"
+#include "c_api/job.h"
+#include "coherence/policy.h"
 #include "heap/heap.h"
 #include "musubi/musubi.h"
 
-using musubi::c_api::current_process;
-using musubi::c_api::Process;
+using musubi::Rank;
+using musubi::Result;
+using musubi::c_api::Call;
+using musubi::c_api::current_job;
+using musubi::c_api::Job;
+using musubi::coherence::policy_list;
 using musubi::heap::process_heap;
+using musubi::runtime::CollectiveTerms;
+using musubi::runtime::SegmentRequest;
+using musubi::vm::InitialHome;
+
+namespace {
+
+constexpr std::size_t alignment_min = 16;
+constexpr std::size_t alignment_max = std::size_t{1} << 30;
+constexpr std::size_t element_bytes_max = std::numeric_limits<std::uint32_t>::max();
+
+// The constants of memory.h are the numbers of the policies.
+#define MUSUBI_POLICY(number, name, c_name, use) static_assert(c_name == (number));
+#include "coherence/policies.def"
+#undef MUSUBI_POLICY
+
+struct Request {
+  SegmentRequest segment;
+  std::size_t alignment;
+};
+
+bool is_power_of_two_or_zero(std::size_t value) {
+  return value == 0 || std::has_single_bit(value);
+}
+
+// Elements count from the beginning of a block.
+bool is_element_right(const musubi_attributes& a, std::size_t page) {
+  if (a.element_bytes == 0) return true;
+  if (a.policy != MUSUBI_POLICY_ENTRY || a.element_bytes > element_bytes_max) return false;
+  return a.alignment <= page || page % a.element_bytes == 0;
+}
+
+// False: invalid attributes.
+bool read_attributes(const musubi_attributes& a, std::size_t bytes, std::uint32_t ranks, Request& request) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const bool sizes_are_right =
+      is_power_of_two_or_zero(a.alignment) && a.alignment <= alignment_max &&
+      is_power_of_two_or_zero(a.block_bytes) &&
+      (a.block_bytes == 0 || (a.block_bytes >= page && a.block_bytes <= MUSUBI_BLOCK_BYTES_MAX));
+  const bool is_at = a.placement == MUSUBI_PLACE_AT;
+  const bool home_is_right = is_at ? a.home >= 0 && static_cast<std::uint32_t>(a.home) < ranks : a.home == 0;
+  if (bytes == 0 || !sizes_are_right || !home_is_right) return false;
+  if (a.policy < 0 || static_cast<std::size_t>(a.policy) >= policy_list.size()) return false;
+  if (!is_element_right(a, page)) return false;
+  switch (a.placement) {
+    case MUSUBI_PLACE_CYCLIC:
+      request.segment.placement = InitialHome::cyclic;
+      break;
+    case MUSUBI_PLACE_BLOCK:
+      request.segment.placement = InitialHome::slices;
+      break;
+    case MUSUBI_PLACE_AT:
+      request.segment.placement = InitialHome::one_rank;
+      break;
+    case MUSUBI_PLACE_FIRST_TOUCH:
+      // A block moves to its first writer, from any initial home.
+      if (a.policy != MUSUBI_POLICY_MIGRATING) return false;
+      request.segment.placement = InitialHome::cyclic;
+      break;
+    default:
+      return false;
+  }
+  request.alignment = std::max(a.alignment, alignment_min);
+  // Segments begin at a block.
+  const std::size_t block = std::max(a.block_bytes, page);
+  const std::size_t padding = request.alignment > block ? request.alignment : 0;
+  if (bytes > SIZE_MAX - padding) return false;
+  request.segment.bytes = bytes + padding;
+  request.segment.block_bytes = a.block_bytes;
+  request.segment.home = Rank{static_cast<std::uint32_t>(a.home)};
+  request.segment.policy = policy_list[static_cast<std::size_t>(a.policy)].policy;
+  request.segment.element_bytes = static_cast<std::uint32_t>(a.element_bytes);
+  return true;
+}
+
+// Ends the job unless all ranks make the same request.
+void compare_with_others(Job& job, const musubi_attributes& a, std::size_t bytes, Call call) {
+  const auto log_of = [](std::size_t size) { return static_cast<std::uint32_t>(std::bit_width(size)); };
+  CollectiveTerms terms;
+  terms.call = static_cast<std::uint32_t>(call);
+  terms.detail = log_of(a.block_bytes) << 24 | log_of(a.alignment) << 16 |
+                 static_cast<std::uint32_t>(a.policy) << 8 | static_cast<std::uint32_t>(a.placement);
+  terms.root = static_cast<std::uint32_t>(a.home);
+  terms.part = bytes;
+  job.runtime.coordination().gather(terms, nullptr, {});
+}
+
+// Calls use(job) if the program may use the bytes.
+template <class Use>
+int use_shared(const void* memory, std::size_t bytes, Use use) {
+  Job* const job = current_job();
+  if (job == nullptr) return MUSUBI_ERROR_STATE;
+  if (bytes == 0) return MUSUBI_OK;
+  if (!job->is_shared(memory, bytes)) return MUSUBI_ERROR_ADDRESS;
+  use(*job);
+  return MUSUBI_OK;
+}
+
+}  // namespace
+
+MUSUBI_EXPORT int musubi_touch(const void* memory, size_t bytes, int writable) {
+  return use_shared(memory, bytes,
+                    [=](Job& job) { job.runtime.memory().touch(memory, bytes, writable != 0); });
+}
+
+MUSUBI_EXPORT int musubi_prefetch(const void* memory, size_t bytes, int writable) {
+  return use_shared(memory, bytes,
+                    [=](Job& job) { job.runtime.synchronization().prefetch(memory, bytes, writable != 0); });
+}
+
+MUSUBI_EXPORT int musubi_release_range(const void* memory, size_t bytes) {
+  return use_shared(memory, bytes,
+                    [=](Job& job) { job.runtime.synchronization().release_range(memory, bytes); });
+}
 
 MUSUBI_EXPORT void* musubi_alloc(size_t bytes) {
-  if (current_process() == nullptr) return nullptr;
+  if (current_job() == nullptr) return nullptr;
   return process_heap.allocate_shared(bytes);
 }
 
 MUSUBI_EXPORT int musubi_free(void* memory) {
-  if (current_process() == nullptr) return MUSUBI_ERROR_STATE;
+  if (current_job() == nullptr) return MUSUBI_ERROR_STATE;
   if (memory == nullptr) return MUSUBI_OK;
   if (!process_heap.is_shared(memory)) return MUSUBI_ERROR_ADDRESS;
   process_heap.release(memory);
   return MUSUBI_OK;
 }
 
-MUSUBI_EXPORT int musubi_touch(const void* memory, size_t bytes, int writable) {
-  Process* const process = current_process();
-  if (process == nullptr) return MUSUBI_ERROR_STATE;
-  if (bytes == 0) return MUSUBI_OK;
-  if (!process->is_shared(memory, bytes)) return MUSUBI_ERROR_ADDRESS;
-  process->runtime.memory().touch(memory, bytes, writable != 0);
+MUSUBI_EXPORT int musubi_alloc_with(const musubi_attributes* attributes, size_t bytes, void** memory) {
+  Job* const job = current_job();
+  if (job == nullptr) return MUSUBI_ERROR_STATE;
+  if (attributes == nullptr || memory == nullptr) return MUSUBI_ERROR_ADDRESS;
+  Request request{};
+  if (!read_attributes(*attributes, bytes, job->runtime.ranks(), request)) return MUSUBI_ERROR_ARGUMENT;
+  compare_with_others(*job, *attributes, bytes, Call::alloc_with);
+  void* found = job->added.take_again(request.segment, request.alignment);
+  if (found == nullptr) {
+    auto added = job->runtime.segments().add(request.segment);
+    if (!added) return MUSUBI_ERROR_MEMORY;
+    found = job->added.add(request.segment, added.value()->base, request.alignment);
+  }
+  *memory = found;
   return MUSUBI_OK;
 }
 
-MUSUBI_EXPORT int musubi_prefetch(const void* memory, size_t bytes, int writable) {
-  Process* const process = current_process();
-  if (process == nullptr) return MUSUBI_ERROR_STATE;
-  if (bytes == 0) return MUSUBI_OK;
-  if (!process->is_shared(memory, bytes)) return MUSUBI_ERROR_ADDRESS;
-  process->runtime.synchronization().prefetch(memory, bytes, writable != 0);
+// A barrier: no rank allocates the memory again while another rank still uses it.
+MUSUBI_EXPORT int musubi_free_with(void* memory) {
+  Job* const job = current_job();
+  if (job == nullptr) return MUSUBI_ERROR_STATE;
+  if (!job->added.release(memory)) return MUSUBI_ERROR_ADDRESS;
+  musubi::c_api::meet(job->runtime, Call::free_with, {reinterpret_cast<std::uintptr_t>(memory)});
   return MUSUBI_OK;
 }
 
-MUSUBI_EXPORT int musubi_release_range(const void* memory, size_t bytes) {
-  Process* const process = current_process();
-  if (process == nullptr) return MUSUBI_ERROR_STATE;
-  if (bytes == 0) return MUSUBI_OK;
-  if (!process->is_shared(memory, bytes)) return MUSUBI_ERROR_ADDRESS;
-  process->runtime.synchronization().release_range(memory, bytes);
-  return MUSUBI_OK;
+MUSUBI_EXPORT void* musubi_alloc_aligned(size_t alignment, size_t bytes) {
+  if (current_job() == nullptr || !std::has_single_bit(alignment) || alignment > alignment_max) {
+    return nullptr;
+  }
+  return process_heap.allocate_aligned(alignment, bytes, nullptr);
+}
+
+MUSUBI_EXPORT void* musubi_alloc_at(int rank, size_t bytes) {
+  Job* const job = current_job();
+  if (job == nullptr || rank < 0 || static_cast<std::uint32_t>(rank) >= job->runtime.ranks()) {
+    return nullptr;
+  }
+  if (Rank{static_cast<std::uint32_t>(rank)} == job->runtime.self()) return musubi_alloc(bytes);
+  std::uint64_t address = 0;
+  job->runtime.remote_calls().call(Rank{static_cast<std::uint32_t>(rank)},
+                                   musubi::c_api::allocation_procedure, std::as_bytes(std::span{&bytes, 1}),
+                                   std::as_writable_bytes(std::span{&address, 1}));
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }

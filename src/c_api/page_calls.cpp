@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "c_api/process.h"
+#include "c_api/job.h"
 #include "musubi/gas.h"
 
 namespace musubi::c_api {
@@ -19,10 +19,10 @@ constinit thread_local int last_error = GAS_OK;
 
 int refuse_page_call(const char* call, int error) {
   last_error = error;
-  const Process* const process = current_process();
-  if (process == nullptr || !process->runtime.settings().explain_refusals) return -1;
-  const std::string line = "musubi: rank " + std::to_string(process->runtime.self().value) + ": " + call +
-                           ": " + gas_error_text(error) + "\n";
+  const Job* const job = current_job();
+  if (job == nullptr || !job->runtime.settings().explain_refusals) return -1;
+  const std::string line = "musubi: rank " + std::to_string(job->runtime.self().value) + ": " + call + ": " +
+                           gas_error_text(error) + "\n";
   std::fputs(line.c_str(), stderr);
   return -1;
 }
@@ -33,7 +33,7 @@ int last_page_error() noexcept {
 
 bool start_page_call(const char* call) {
   last_error = GAS_OK;
-  if (current_process() != nullptr) return true;
+  if (current_job() != nullptr) return true;
   refuse_page_call(call, GAS_STATE);
   return false;
 }

@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "base/export.h"
-#include "c_api/process.h"
+#include "c_api/job.h"
 #include "c_api/thread_end.h"
 #include "musubi/musubi.h"
 
 using musubi::RwLockId;
-using musubi::c_api::current_process;
+using musubi::c_api::current_job;
 using musubi::c_api::ThreadEnd;
 using musubi::runtime::Coordination;
 
@@ -53,11 +53,11 @@ std::vector<Held>::iterator find(std::uint32_t lock) {
 // `lock_it` returns whether it has taken the lock.
 template <class Lock>
 int take(std::uint32_t lock, bool writing, Lock lock_it) {
-  auto* const process = current_process();
-  if (process == nullptr) return MUSUBI_ERROR_STATE;
+  auto* const job = current_job();
+  if (job == nullptr) return MUSUBI_ERROR_STATE;
   if (lock >= MUSUBI_RWLOCK_COUNT) return MUSUBI_ERROR_LOCK;
   if (find(lock) != held_locks().end()) return MUSUBI_ERROR_HELD;
-  if (!lock_it(process->runtime.coordination(), RwLockId{lock})) return MUSUBI_BUSY;
+  if (!lock_it(job->runtime.coordination(), RwLockId{lock})) return MUSUBI_BUSY;
   held_locks().push_back({lock, writing});
   return MUSUBI_OK;
 }
@@ -88,14 +88,14 @@ MUSUBI_EXPORT int musubi_trywrlock(uint32_t rwlock) {
 }
 
 MUSUBI_EXPORT int musubi_rwunlock(uint32_t rwlock) {
-  auto* const process = current_process();
-  if (process == nullptr) return MUSUBI_ERROR_STATE;
+  auto* const job = current_job();
+  if (job == nullptr) return MUSUBI_ERROR_STATE;
   if (rwlock >= MUSUBI_RWLOCK_COUNT) return MUSUBI_ERROR_LOCK;
   const auto held = find(rwlock);
   if (held == held_locks().end()) return MUSUBI_ERROR_NOT_HELD;
   const bool writing = held->writing;
   held_locks().erase(held);
-  Coordination& locks = process->runtime.coordination();
+  Coordination& locks = job->runtime.coordination();
   if (writing) {
     locks.unlock_exclusive(RwLockId{rwlock});
   } else {

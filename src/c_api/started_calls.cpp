@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "c_api/process.h"
+#include "c_api/job.h"
 #include "c_api/thread_end.h"
 
 namespace musubi::c_api {
@@ -14,7 +14,7 @@ constinit thread_local StartedTasks* calls_of_thread = nullptr;
 
 // After the job's end no call completes any more.
 void wait_at_end() {
-  if (current_process() != nullptr) delete calls_of_thread;
+  if (current_job() != nullptr) delete calls_of_thread;
   calls_of_thread = nullptr;
 }
 

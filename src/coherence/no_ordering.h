@@ -1,4 +1,4 @@
-// For policies that know no plain flags: nothing is held, and order is what their releases and acquires give.
+// For policies that know no plain flags: no fault is held, and their releases and acquires alone give order.
 #pragma once
 
 #include "coherence/protocol.h"

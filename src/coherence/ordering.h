@@ -1,5 +1,5 @@
-// What a policy offers to programs that hand data over by plain flags, and to the threads that wait for these
-// (docs/decisions/order.md, docs/decisions/background.md): a flag must not be seen before its data.
+// The services of a policy for programs that hand data over by plain flags, and for threads that wait for
+// these (docs/decisions/order.md, docs/decisions/background.md): a flag must not be seen before its data.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace musubi::coherence {
 
-// What a fault wants, and where.
+// The access that a fault needs, and its address.
 struct Touch {
   vm::Access wanted;
   std::uintptr_t address = 0;  // 0: not known
 };
 
-// What threads that come back to closed blocks find there while faults are held.
+// The findings of threads that come back to closed blocks while faults are held.
 enum class Reread : std::uint8_t {
   nothing,  // none has come, or its word is as it was
   looking,  // not known yet
@@ -37,8 +37,8 @@ enum class FaultOutcome : std::uint8_t {
 class Ordering {
  public:
   // An acquire in order is everything that the caller does between acquire_begins() and acquire_ended().
-  // acquire_ended() takes the number of acquire_begins(), and shows what the acquire covers. Result: whether
-  // nothing is held back any more.
+  // acquire_ended() takes the number of acquire_begins(), and shows the bytes that the acquire covers.
+  // Result: whether nothing is held back any more.
   virtual std::uint32_t acquire_begins() = 0;
   virtual Task<bool> acquire_ended(std::uint32_t number) = 0;
   // Whether bytes came into open pages after the last acquire in order began.
@@ -63,18 +63,18 @@ class Ordering {
   virtual void allow_openings() = 0;
 
   // While set, no other rank runs program code, and none begins to before this is said again with false, and
-  // then end_of_unordered() and a release. Until then no rank can miss what this one does not release: a
-  // release that is not quiescent does nothing, no order is kept here, and Protocol::modify_at_once()
-  // changes what is open as plain stores do. REQUIRES: not holds_back(). Any thread.
+  // then end_of_unordered() and a release. Until then no rank can miss an unreleased write of this one: a
+  // release that is not quiescent does nothing, no order is kept here, and Protocol::modify_at_once() changes
+  // open blocks as plain stores do. REQUIRES: not holds_back(). Any thread.
   virtual void set_alone(bool alone) = 0;
   virtual bool is_alone() const = 0;
 
-  // From now on other ranks see of this rank's writes only what it has released, never newer bytes. Takes
-  // effect with the next release. Any thread.
+  // From now on other ranks see only the released writes of this rank, never newer bytes. Takes effect with
+  // the next release. Any thread.
   virtual void publish_always() = 0;
-  // After Protocol::release(): releases what other threads of this rank have written since that release
-  // looked at their blocks. All of it is as of one moment: no write goes out without the writes of its thread
-  // before it.
+  // After Protocol::release(): releases the writes that other threads of this rank have done since that
+  // release looked at their blocks. All of it is as of one moment: no write goes out without the writes of
+  // its thread before it.
   virtual Task<> release_as_of_now() = 0;
   // Whether the rank stands at a quiescent barrier, and all that it wrote has been released.
   virtual Task<bool> has_released_at_barrier() = 0;

@@ -9,8 +9,8 @@
 
 namespace musubi::coherence {
 
-// Plain flags are the first policy's: it alone holds back what comes out of order. Faults go to the policy of
-// their block.
+// Plain flags are the first policy's: it alone holds back bytes that come out of order. Faults go to the
+// policy of their block.
 class Policies::OrderingOfFirst final : public Ordering {
  public:
   explicit OrderingOfFirst(Policies& policies)

@@ -1,6 +1,6 @@
-// The coherence policies of one rank's segments. Each block belongs to the policy that its segment names;
-// what travels with locks and barriers names blocks of all of them. A job whose segments all have one policy
-// uses that one itself.
+// The coherence policies of one rank's segments. Each block belongs to the policy that its segment names; the
+// signatures of locks and barriers name blocks of all of them. A job whose segments all have one policy uses
+// that one itself.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace musubi::coherence {
 class Policies final : public Protocol {
  public:
   // `policies[i]` has the segments with Segment::policy i. All share `signature`, which outlives this. The
-  // first policy orders plain flags; the blocks of others open whether or not order is kept. `notices_max`:
-  // of a signature.
+  // first policy orders plain flags; the blocks of other policies open whether or not order is kept.
+  // `notices_max`: of a signature.
   Policies(const vm::Space& space, std::vector<std::unique_ptr<Protocol>> policies, Signature& signature,
            std::size_t notices_max);
   ~Policies() override;

@@ -1,4 +1,4 @@
-// What a coherence protocol offers to synchronisation and to the runtime, whatever its policy.
+// The interface of a coherence protocol to synchronisation and to the runtime, for all policies.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,21 @@
 
 namespace musubi::coherence {
 
-// Changes the newest bytes of one block while nobody else can (see Protocol::modify).
+// Changes the newest bytes of one block while no other thread or rank can (see Protocol::modify).
 class Modification {
  public:
   // `block` is the live block of this rank, from its first byte. Called once, inside the block's critical
   // section.
   virtual void apply(std::byte* block) noexcept = 0;
 
-  // What apply() computes, if it is one of these: then another rank may carry it out where the block is, and
-  // found() is called here instead, with what was there before. Null: it is something else.
+  // The operation of apply(), if it is an atomic one: then another rank may carry it out where the block is,
+  // and found() is called here instead, with the value before. Null: any other change.
   const AtomicOperation* operation = nullptr;
   virtual void found(AtomicValue /*old*/) noexcept { MUSUBI_CHECK(operation == nullptr); }
-  // Of the simulator: who is told when it takes effect elsewhere (Hooks::took_effect). 0: nobody.
+  // For the simulator: the witness that is told when it takes effect elsewhere (Hooks::took_effect). 0: none.
   std::uint64_t witness = 0;
 
-  // Threads may see it at any time: what was written before it need not be here yet.
+  // Threads may see it at any time: writes that precede it need not be here yet.
   bool orders_nothing = false;
 
   // The place in the block: nothing else is changed. By default anywhere (a sum of the two fits).
@@ -54,10 +54,10 @@ class SignatureSink {
   ~SignatureSink() = default;
 };
 
-// Which other threads and ranks have acquired what a task acquires.
+// The other threads and ranks that have acquired the signature that a task acquires.
 enum class Audience : std::uint8_t {
   unknown,
-  unknown_in_order,  // the same; what came for blocks that are always open is shown later
+  unknown_in_order,  // the same; updates of blocks that are always open are shown later
   all_ranks_soon,  // the end of a barrier: every rank, once it has left; threads elsewhere may be ahead of it
   everyone,        // the end of a barrier: every thread of the job, before it does anything else
 };
@@ -79,16 +79,16 @@ class Protocol {
   // everything that the rank wrote before, and no thread of the rank has run program code since. Any thread.
   virtual void set_store_bound(const StoreBound& /*bound*/) noexcept {}
 
-  // Makes what this rank wrote before in `scope` visible to every rank that acquires this rank's signature
-  // later. `quiescent`: no thread of the rank runs program code until the matching acquire has ended (a
-  // barrier).
+  // Makes the writes of this rank before the call in `scope` visible to every rank that acquires this rank's
+  // signature later. `quiescent`: no thread of the rank runs program code until the matching acquire has
+  // ended (a barrier).
   virtual Task<> release(Scope scope, bool quiescent) = 0;
   // The same for everything, without a task, where there is next to nothing to do. Result: false when
   // release() is needed; blocks released until then were only released early.
   virtual bool release_at_once(bool /*quiescent*/) { return false; }
 
-  // Makes visible here what the signature covers in `scope`. Unless everyone has it, it is merged into the
-  // rank's own: what this rank releases later covers it too.
+  // Makes the writes that the signature covers in `scope` visible here. Unless everyone has it, it is merged
+  // into the rank's own: later releases of this rank cover it too.
   virtual Task<> acquire(SignatureView signature, Audience audience, Scope scope) = 0;
   // The same for everything, without a task, as release_at_once().
   virtual bool acquire_at_once(SignatureView /*signature*/, Audience /*audience*/) { return false; }
@@ -100,7 +100,8 @@ class Protocol {
 
   // Copies the rank's own signature out. Result: a mark for forget().
   virtual std::uint64_t signature(SignatureSink& sink) = 0;
-  // Everybody has acquired what signature() gave out at `mark`: drops it from the own signature.
+  // Every rank has acquired the signature that signature() gave out at `mark`: drops it from the own
+  // signature.
   virtual void forget(std::uint64_t mark) = 0;
 
   // Release and acquire without a partner, by the clock (coherence.md section 7): after release(), clock()
@@ -117,7 +118,7 @@ class Protocol {
   virtual bool modify_at_once(BlockId /*block*/, Modification& /*modification*/) { return false; }
 
   // Pins the blocks [first, first+count): always readable and writable here, never closed (stacks of running
-  // threads). REQUIRES: this rank is their initial home, nobody has touched them.
+  // threads). REQUIRES: this rank is their initial home, no rank has touched them.
   virtual void pin(BlockId first, std::uint64_t count) = 0;
   // Of a pinned range, only blocks that overlap [low, high) of the user view are compared at releases.
   // `range`, below stacks_max, is the number of the thread slot whose stack it is. Any thread; cheap.
@@ -126,7 +127,7 @@ class Protocol {
   // For programs that hand data over by plain flags.
   virtual Ordering& ordering() = 0;
 
-  // For a rank whose memory gets short; null: this policy keeps what it has.
+  // For a rank whose memory gets short; null: this policy keeps its blocks.
   virtual Room* room() noexcept { return nullptr; }
 
   // The rank's present bytes of the blocks become their first version. Called by their initial home before

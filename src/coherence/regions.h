@@ -7,7 +7,7 @@ namespace musubi::coherence {
 
 // Region numbers of the job. words: BlockWords per block. published: the public copies, private: the live
 // bytes, both laid out by Space offsets. control: signatures, barriers, locks, team words
-// (sync/control_layout.h). updates: what the policy `entry` needs (entry/layout.h);
+// (sync/control_layout.h). updates: the memory of the policy `entry` (entry/layout.h);
 // runtime/api/global_memory.h has a region of its own in between.
 inline constexpr fabric::RegionId words_region{0};
 inline constexpr fabric::RegionId published_region{1};

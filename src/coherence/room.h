@@ -1,4 +1,4 @@
-// What a policy offers to a rank whose memory gets short (docs/decisions/memory.md).
+// The services of a policy for a rank whose memory gets short (docs/decisions/memory.md).
 #pragma once
 
 #include <cstddef>
@@ -29,19 +29,18 @@ class Room {
   // Homes move in three steps, of which the second is done at a rank with room.
   // 1. Brings homes here to rest, those first that came first, and puts them to `blocks`.
   virtual Task<Offer> offer(std::span<BlockId> blocks) = 0;
-  // 2. That rank becomes the home of what of `blocks` fits into `bytes`. Waits for the locks of blocks.
-  // Result:
-  //    the bytes that it has taken.
+  // 2. That rank becomes the home of those `blocks` that fit into `bytes`. Waits for the locks of blocks.
+  //    Result: the bytes that it has taken.
   virtual Task<std::size_t> take_over(std::span<const BlockId> blocks, std::size_t bytes) = 0;
-  // 3. Throws out what has moved. Result: the bytes that are free now.
+  // 3. Throws out the blocks that have moved. Result: the bytes that are free now.
   virtual Task<std::size_t> end_offer(std::span<const BlockId> blocks) = 0;
 
-  // Zeros for the blocks [first, first+count), as if the calling thread stored them, and no memory: no one
-  // has a use for what stands there. Result: whether it is so. Where it cannot be, as at another home, a
-  // block keeps its bytes, or what is here goes as by throw_out().
+  // Zeros for the blocks [first, first+count), as if the calling thread stored them, and no memory: the
+  // program has no use for the old bytes. Result: whether all blocks are so. A block that cannot be, for
+  // example because its home is elsewhere, keeps its bytes, or its copy here goes as by throw_out().
   virtual Task<bool> discard(BlockId first, std::uint64_t count) = 0;
 
-  // Of the bytes that are kept here those of blocks whose home was elsewhere, as far as it was looked at.
+  // The kept bytes of blocks whose home was elsewhere when they were last looked at.
   virtual std::size_t copy_bytes() const = 0;
   // Of the blocks that may move.
   virtual std::size_t smallest_block_bytes() const = 0;

@@ -22,7 +22,8 @@ struct Scope {
     return scope;
   }
   // The memory that is handed over with `lock`. A policy that binds memory to locks releases and acquires
-  // that memory; the others take it for everything. `giver` had the lock before; while releasing, this rank.
+  // that memory; all other policies take it for everything. `giver` had the lock before; while releasing,
+  // this rank.
   static constexpr Scope of_lock(LockId lock, Rank giver) {
     Scope scope;
     scope.lock = lock;

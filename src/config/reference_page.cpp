@@ -44,11 +44,12 @@ std::string reference_page() {
       "beats the\n"
       "environment, the environment beats the default. Unknown names and values that are not exactly of the "
       "form\n"
-      "below are refused. `musubi run --print-config` shows the values in force and where each came from.\n"
+      "below are refused. `musubi run --print-config` shows the values in force and their sources.\n"
       "\n"
       "- Sizes: a whole number with an optional unit `B`, `KiB`, `MiB`, `GiB`, `TiB`.\n"
       "- Durations: a whole number with a unit `ns`, `us`, `ms`, `s`, `min`; or `0`.\n"
       "- Scope `collective`: equal in every rank of a job, checked at start. Scope `per rank`: may differ.\n"
+      "- `Tuning:` marks an experimental setting, which may change; all other settings are stable.\n"
       "\n"
       "| Setting | Default | Range | Scope | Meaning |\n"
       "|---|---|---|---|---|\n";

@@ -33,8 +33,8 @@ class JointSleep : public Fabric {
   // for all of them.
   virtual void sleep(const std::atomic<bool>& ready, std::uint32_t seen) noexcept = 0;
 
-  // Files of this process: another process opens them by os::Bell::open_rope_of and pulls by
-  // os::Bell::ring_by. The service thread's rope ends wait_for_service(), too.
+  // Files of this process: another process opens them by os::WakeupPipe::open_write_end_of and pulls by
+  // os::WakeupPipe::ring_by. The service thread's rope ends wait_for_service(), too.
   virtual int waiters_rope() const noexcept = 0;
   virtual int service_rope() const noexcept = 0;
 };

@@ -11,7 +11,7 @@
 
 #include "base/task.h"
 #include "fabric/fabric.h"
-#include "global_heap/control.h"
+#include "global_heap/layout.h"
 #include "global_heap/rules.h"
 #include "hooks/hooks.h"
 

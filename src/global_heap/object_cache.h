@@ -14,7 +14,7 @@
 
 #include "base/ids.h"
 #include "global_heap/batch_stacks.h"
-#include "global_heap/size_classes.h"
+#include "global_heap/layout.h"
 
 namespace musubi::global_heap {
 

@@ -1,4 +1,5 @@
-// The operations of Objects at a heap: spans and their words, batches and their nodes, the bits of objects.
+// The operations of ObjectAllocator at a heap: spans and their words, batches and their nodes, the bits of
+// objects.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -13,7 +14,8 @@ using fabric::Step;
 using fabric::transfer;
 
 // The words are written before any thread gets an object of the span.
-Task<std::optional<std::uint64_t>> Objects::take_span(Rank owner, SpanWord kind, std::uint64_t units) {
+Task<std::optional<std::uint64_t>> ObjectAllocator::take_span(Rank owner, SpanWord kind,
+                                                              std::uint64_t units) {
   const std::optional<std::uint64_t> begin =
       co_await pages_.take(owner, units * unit_bytes, unit_bytes, PageState::other);
   if (!begin) co_return std::nullopt;
@@ -30,7 +32,7 @@ Task<std::optional<std::uint64_t>> Objects::take_span(Rank owner, SpanWord kind,
   co_return begin;
 }
 
-Task<SpanWord> Objects::look_up(Rank owner, std::uint64_t offset) {
+Task<SpanWord> ObjectAllocator::look_up(Rank owner, std::uint64_t offset) {
   const SpanWord known = known_.span(owner, offset);
   if (known.word() != 0) co_return known;
   std::uint64_t word = 0;
@@ -42,8 +44,8 @@ Task<SpanWord> Objects::look_up(Rank owner, std::uint64_t offset) {
   co_return found;
 }
 
-Task<bool> Objects::pop(Rank owner, unsigned size_class, Batch& batch) {
-  if (stranded_.take(owner, size_class, batch)) co_return true;
+Task<bool> ObjectAllocator::pop(Rank owner, unsigned size_class, Batch& batch) {
+  if (pending_.take(owner, size_class, batch)) co_return true;
   const std::optional<std::uint64_t> node = co_await stacks_.pop(owner, size_class, batch, sizeof batch);
   if (!node) co_return false;
   Batch empty;
@@ -52,7 +54,7 @@ Task<bool> Objects::pop(Rank owner, unsigned size_class, Batch& batch) {
   co_return true;
 }
 
-Task<> Objects::push(Rank owner, unsigned size_class, Batch& batch) {
+Task<> ObjectAllocator::push(Rank owner, unsigned size_class, Batch& batch) {
   if ((batch.count & Batch::run_mark) == 0 && size_class < cached_class_count) {
     for (std::uint64_t i = 0; i < batch.count; ++i) known_.clear_cached(owner, batch.offsets[i]);
   }
@@ -60,11 +62,11 @@ Task<> Objects::push(Rank owner, unsigned size_class, Batch& batch) {
   if (node) {
     co_await stacks_.push(owner, size_class, *node, batch, sizeof batch);
   } else {
-    stranded_.put(owner, size_class, batch);
+    pending_.put(owner, size_class, batch);
   }
 }
 
-Task<std::optional<std::uint64_t>> Objects::take_node(Rank owner) {
+Task<std::optional<std::uint64_t>> ObjectAllocator::take_node(Rank owner) {
   Batch empty;
   std::optional<std::uint64_t> node = co_await stacks_.pop(owner, BatchStacks::empties, empty, empty_bytes);
   if (!node) {
@@ -80,7 +82,7 @@ Task<std::optional<std::uint64_t>> Objects::take_node(Rank owner) {
 
 // Only the caller changes the bit of an object that it holds, while other threads change its neighbours'
 // bits: the sum has no carry.
-Task<> Objects::mark_given(Rank owner, std::uint64_t offset) {
+Task<> ObjectAllocator::mark_given(Rank owner, std::uint64_t offset) {
   const std::uint64_t bit = std::uint64_t{1} << (offset / granule_bytes % 64);
   std::uint64_t before = 0;
   const Step set = fabric::fetch_add(layout_.region(), layout_.object_states_at(offset), &before, bit);
@@ -90,7 +92,7 @@ Task<> Objects::mark_given(Rank owner, std::uint64_t offset) {
 }
 
 // Result: whether it was allocated before.
-Task<bool> Objects::mark_free(Rank owner, std::uint64_t offset) {
+Task<bool> ObjectAllocator::mark_free(Rank owner, std::uint64_t offset) {
   const std::uint64_t bit = std::uint64_t{1} << (offset / granule_bytes % 64);
   std::uint64_t word = 0;
   const Step look = fabric::get(layout_.region(), layout_.object_states_at(offset), &word, sizeof word);

@@ -4,8 +4,8 @@
 
 namespace musubi::global_heap {
 
-Objects::Objects(fabric::Fabric& fabric, const HeapLayout& layout, Pages& pages, bool full_checks,
-                 Hooks hooks)
+ObjectAllocator::ObjectAllocator(fabric::Fabric& fabric, const HeapLayout& layout, Pages& pages,
+                                 bool full_checks, Hooks hooks)
     : fabric_(fabric),
       layout_(layout),
       pages_(pages),
@@ -14,7 +14,7 @@ Objects::Objects(fabric::Fabric& fabric, const HeapLayout& layout, Pages& pages,
       stacks_(fabric, layout, hooks),
       known_(fabric.ranks(), layout) {}
 
-std::optional<std::uint64_t> Objects::take(ClassCache& cache, Rank owner) {
+std::optional<std::uint64_t> ObjectAllocator::take(ClassCache& cache, Rank owner) {
   if (const std::optional<std::uint64_t> freed = cache.take_freed()) {
     known_.clear_cached(owner, *freed);
     return freed;
@@ -22,13 +22,14 @@ std::optional<std::uint64_t> Objects::take(ClassCache& cache, Rank owner) {
   return cache.cut();
 }
 
-std::optional<std::uint64_t> Objects::allocate_at_once(ObjectCache& cache, Rank owner, std::uint64_t bytes) {
+std::optional<std::uint64_t> ObjectAllocator::allocate_at_once(ObjectCache& cache, Rank owner,
+                                                               std::uint64_t bytes) {
   if (bytes > object_bytes(cached_class_count - 1) || full_checks_) return std::nullopt;
   ClassCache* const local = cache.find(owner, class_of(bytes));
   return local == nullptr ? std::nullopt : take(*local, owner);
 }
 
-std::optional<Freed> Objects::free_at_once(ObjectCache& cache, Rank owner, std::uint64_t offset) {
+std::optional<Freed> ObjectAllocator::free_at_once(ObjectCache& cache, Rank owner, std::uint64_t offset) {
   if (full_checks_ || offset >= layout_.data_bytes()) return std::nullopt;
   const SpanWord span = known_.span(owner, offset);
   if (!span.is_object(offset) || span.size_class() >= cached_class_count) return std::nullopt;
@@ -40,7 +41,8 @@ std::optional<Freed> Objects::free_at_once(ObjectCache& cache, Rank owner, std::
   return Freed::done;
 }
 
-Task<std::optional<std::uint64_t>> Objects::allocate(ObjectCache& cache, Rank owner, std::uint64_t bytes) {
+Task<std::optional<std::uint64_t>> ObjectAllocator::allocate(ObjectCache& cache, Rank owner,
+                                                             std::uint64_t bytes) {
   if (bytes > layout_.data_bytes()) co_return std::nullopt;
   const unsigned size_class = class_of(bytes);
   std::optional<std::uint64_t> offset;
@@ -55,7 +57,7 @@ Task<std::optional<std::uint64_t>> Objects::allocate(ObjectCache& cache, Rank ow
   co_return offset;
 }
 
-Task<> Objects::refill(ClassCache& cache, Rank owner, unsigned size_class) {
+Task<> ObjectAllocator::refill(ClassCache& cache, Rank owner, unsigned size_class) {
   while (cache.is_empty()) {
     Batch batch;
     const bool any = co_await pop(owner, size_class, batch);
@@ -70,7 +72,7 @@ Task<> Objects::refill(ClassCache& cache, Rank owner, unsigned size_class) {
   }
 }
 
-void Objects::accept(ClassCache& cache, Rank owner, unsigned size_class, const Batch& batch) {
+void ObjectAllocator::accept(ClassCache& cache, Rank owner, unsigned size_class, const Batch& batch) {
   if ((batch.count & Batch::run_mark) != 0) {
     cache.cut_from(batch.offsets[0], batch.count & ~Batch::run_mark);
     return;
@@ -87,14 +89,14 @@ void Objects::accept(ClassCache& cache, Rank owner, unsigned size_class, const B
   }
 }
 
-Task<std::optional<std::uint64_t>> Objects::take_large(Rank owner, unsigned size_class) {
+Task<std::optional<std::uint64_t>> ObjectAllocator::take_large(Rank owner, unsigned size_class) {
   Batch batch;
   const bool any = co_await pop(owner, size_class, batch);
   if (any) co_return batch.offsets[0];
   co_return co_await take_span(owner, SpanWord(size_class, 0), span_units(size_class));
 }
 
-Task<Freed> Objects::free(ObjectCache& cache, Rank owner, std::uint64_t offset) {
+Task<Freed> ObjectAllocator::free(ObjectCache& cache, Rank owner, std::uint64_t offset) {
   if (offset >= layout_.data_bytes()) co_return Freed::no_object;
   const SpanWord span = co_await look_up(owner, offset);
   if (!span.is_object(offset)) co_return Freed::no_object;
@@ -105,7 +107,8 @@ Task<Freed> Objects::free(ObjectCache& cache, Rank owner, std::uint64_t offset) 
   co_return co_await free_known(cache, owner, offset, span.size_class());
 }
 
-Task<Freed> Objects::free_known(ObjectCache& cache, Rank owner, std::uint64_t offset, unsigned size_class) {
+Task<Freed> ObjectAllocator::free_known(ObjectCache& cache, Rank owner, std::uint64_t offset,
+                                        unsigned size_class) {
   Batch batch;
   if (size_class >= cached_class_count) {
     batch.count = 1;
@@ -122,7 +125,7 @@ Task<Freed> Objects::free_known(ObjectCache& cache, Rank owner, std::uint64_t of
   co_return Freed::done;
 }
 
-Task<> Objects::flush(ObjectCache& cache) {
+Task<> ObjectAllocator::flush(ObjectCache& cache) {
   Batch batch;
   for (Rank owner{0}; owner.value < cache.ranks(); ++owner.value) {
     for (unsigned size_class = 0; size_class < cached_class_count; ++size_class) {

@@ -18,7 +18,7 @@ struct Page {
   std::uint64_t entry_at = 0;  // of its entry, in the home's region
 };
 
-// The location of a page's bytes. It changes only when the page moves, and then the turn changes, too:
+// The location of a page's bytes. It changes only when the page moves, and then the epoch changes, too:
 // accesses that began before a move are counted separately from later ones.
 struct Where {
   static constexpr unsigned owner_bits = 20;
@@ -27,13 +27,13 @@ struct Where {
 
   std::uint64_t word = 0;
 
-  static Where of(Rank owner, std::uint64_t place, unsigned turn) {
-    return {std::uint64_t{owner.value} << (place_bits + 1) | place >> grain_bits << 1 | (turn & 1)};
+  static Where of(Rank owner, std::uint64_t place, unsigned epoch) {
+    return {std::uint64_t{owner.value} << (place_bits + 1) | place >> grain_bits << 1 | (epoch & 1)};
   }
   Rank owner() const { return Rank{static_cast<std::uint32_t>(word >> (place_bits + 1))}; }
   // Offset of the first byte, in the owner's region.
   std::uint64_t place() const { return (word >> 1 & ((std::uint64_t{1} << place_bits) - 1)) << grain_bits; }
-  unsigned turn() const { return static_cast<unsigned>(word & 1); }
+  unsigned epoch() const { return static_cast<unsigned>(word & 1); }
   friend bool operator==(Where, Where) = default;
 };
 
@@ -56,7 +56,7 @@ struct alignas(64) Slot {
   Where where;
   std::uint64_t page = 0;                // its key; 0: none
   std::uint64_t writes = 0;              // in progress
-  std::array<std::uint64_t, 2> reads{};  // in progress, by the turn of the place that they read
+  std::array<std::uint64_t, 2> reads{};  // in progress, by the epoch of the place that they read
 };
 static_assert(sizeof(Slot) == 64);
 

@@ -68,7 +68,7 @@ class SharerSlots {
   }
   Task<std::uint64_t> change_lock(const Page& page, std::uint64_t from, std::uint64_t to);
   static std::uint64_t& count_of(Slot& slot, Access access, Where where) {
-    return access == Access::write ? slot.writes : slot.reads[where.turn()];
+    return access == Access::write ? slot.writes : slot.reads[where.epoch()];
   }
 
   fabric::Fabric& fabric_;

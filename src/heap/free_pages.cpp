@@ -77,7 +77,7 @@ void FreePages::take(std::uintptr_t address, std::size_t bytes, std::uint64_t no
   lock_.unlock();
 }
 
-void FreePages::clear(std::uintptr_t address, std::size_t bytes, PageGiver& giver) noexcept {
+void FreePages::clear(std::uintptr_t address, std::size_t bytes, PageReleaser& giver) noexcept {
   const Pages pages = pages_of(address, bytes);
   const auto is_stale = [this](std::size_t number) {
     const std::uint64_t word = std::atomic_ref(stale_[number / bits]).load(std::memory_order_relaxed);
@@ -180,7 +180,7 @@ FreePages::Pages FreePages::next_to_go(std::size_t end, const Words* marked, std
 }
 
 // take() waits for these pages.
-void FreePages::give_back(Pages going, PageGiver& giver) noexcept {
+void FreePages::give_back(Pages going, PageReleaser& giver) noexcept {
   leaving_ = going;
   lock_.unlock();
   const bool gone = giver.give_back(address_of(going.first), going.count() * page);
@@ -189,7 +189,7 @@ void FreePages::give_back(Pages going, PageGiver& giver) noexcept {
   if (gone) unset(stale_, going);
 }
 
-void FreePages::give_back_old(PageGiver& giver) noexcept {
+void FreePages::give_back_old(PageReleaser& giver) noexcept {
   Pages going{end_of_blocks(), 0};
   while (true) {
     going = next_to_go(going.first, &old_, given_pages_max);
@@ -199,7 +199,7 @@ void FreePages::give_back_old(PageGiver& giver) noexcept {
 }
 
 // High addresses first, because low ones are used first.
-void FreePages::give_back_more(PageGiver& giver, const Words* marked) noexcept {
+void FreePages::give_back_more(PageReleaser& giver, const Words* marked) noexcept {
   Pages going{end_of_blocks(), 0};
   while (is_over()) {
     const std::size_t excess = kept_.load(std::memory_order_relaxed) - pages_allowed();
@@ -215,7 +215,7 @@ void FreePages::mark_free(Words& words) noexcept {
   }
 }
 
-void FreePages::give_back(PageGiver& giver) noexcept {
+void FreePages::give_back(PageReleaser& giver) noexcept {
   lock_.lock();
   if (!std::exchange(is_giving_, true)) {
     if (std::exchange(is_aging_due_, false)) {

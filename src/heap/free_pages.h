@@ -21,13 +21,13 @@
 namespace musubi::heap {
 
 // Returns the memory of whole blocks to the system.
-class PageGiver {
+class PageReleaser {
  public:
   // [address, address+bytes) is unused. Result: whether it now reads as zeros and takes no memory.
   virtual bool give_back(std::uintptr_t address, std::size_t bytes) noexcept = 0;
 
  protected:
-  ~PageGiver() = default;
+  ~PageReleaser() = default;
 };
 
 // Any thread. add() and take() may be called inside the allocator.
@@ -48,12 +48,12 @@ class FreePages {
   void take(std::uintptr_t address, std::size_t bytes, std::uint64_t now_ns) noexcept;
   // Zeroes pages that were just taken, if they may hold other bytes; returns large parts to the system
   // instead.
-  void clear(std::uintptr_t address, std::size_t bytes, PageGiver& giver) noexcept;
+  void clear(std::uintptr_t address, std::size_t bytes, PageReleaser& giver) noexcept;
 
   // Whether give_back() has work.
   bool is_due() const noexcept { return due_.load(std::memory_order_relaxed); }
   // Not inside the allocator. One thread runs it; concurrent callers return at once.
-  void give_back(PageGiver& giver) noexcept;
+  void give_back(PageReleaser& giver) noexcept;
 
   // The end of all pages ever used.
   std::uintptr_t end_of_used() const noexcept { return base_ + end_.load(std::memory_order_relaxed) * page; }
@@ -92,9 +92,9 @@ class FreePages {
   // The last free blocks below page `end`, at most `most` pages; only blocks in `marked`, unless it is null.
   // They no longer count as free. None: {0, 0}.
   Pages next_to_go(std::size_t end, const Words* marked, std::size_t most) noexcept MUSUBI_REQUIRES(lock_);
-  void give_back(Pages going, PageGiver& giver) noexcept MUSUBI_REQUIRES(lock_);
-  void give_back_old(PageGiver& giver) noexcept MUSUBI_REQUIRES(lock_);
-  void give_back_more(PageGiver& giver, const Words* marked) noexcept MUSUBI_REQUIRES(lock_);
+  void give_back(Pages going, PageReleaser& giver) noexcept MUSUBI_REQUIRES(lock_);
+  void give_back_old(PageReleaser& giver) noexcept MUSUBI_REQUIRES(lock_);
+  void give_back_more(PageReleaser& giver, const Words* marked) noexcept MUSUBI_REQUIRES(lock_);
   void mark_free(Words& words) noexcept MUSUBI_REQUIRES(lock_);
 
   const std::uintptr_t base_;

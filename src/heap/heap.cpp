@@ -31,7 +31,7 @@ constinit thread_local bool Heap::thread_bound_ = false;
 constinit thread_local bool Heap::serves_library_ = false;
 
 Result<void> Heap::share(const HeapPlace& place, std::span<const AddressRange> private_callers,
-                         ForeignMemory& foreign) {
+                         RemoteHeap& foreign) {
   MUSUBI_CHECK(own_.bytes == 0 && private_callers.size() <= private_caller_ranges_max);
   MUSUBI_CHECK(std::has_single_bit(place.block_bytes) && place.base % place.block_bytes == 0 &&
                place.bytes_per_rank % place.block_bytes == 0);

@@ -2,7 +2,7 @@
 // dynamic linker and Musubi, whose buffers go to the kernel or are needed inside the fault handler.
 //
 // Each rank allocates in its own part of the shared heap; the address identifies the owner. Memory of another
-// rank is returned by message (foreign_memory.h). jemalloc keeps its metadata apart from the memory, so that
+// rank is returned by message (remote_heap.h). jemalloc keeps its metadata apart from the memory, so that
 // an allocator never causes sharing: nothing here reads or writes a byte of shared memory except to zero or
 // copy bytes for the caller. Free memory returns to the system (free_pages.h).
 #pragma once
@@ -17,10 +17,10 @@
 #include "base/address_range.h"
 #include "base/ids.h"
 #include "base/result.h"
-#include "heap/foreign_memory.h"
 #include "heap/free_pages.h"
 #include "heap/jemalloc.h"
 #include "heap/large_allocations.h"
+#include "heap/remote_heap.h"
 
 namespace musubi::heap {
 
@@ -42,10 +42,10 @@ class Heap {
   // From now on allocations are shared, except for callers inside one of `private_callers`. Once; before the
   // program has threads. Errors: no memory for the allocator's own data.
   Result<void> share(const HeapPlace& place, std::span<const AddressRange> private_callers,
-                     ForeignMemory& foreign);
+                     RemoteHeap& foreign);
 
   // In a child made by fork: from now on `foreign` represents the other ranks. It outlives this.
-  void set_foreign(ForeignMemory& foreign) noexcept { foreign_ = &foreign; }
+  void set_foreign(RemoteHeap& foreign) noexcept { foreign_ = &foreign; }
 
   // `caller`: return address of the allocation function; it decides between shared and private.
   void* allocate(std::size_t bytes, const void* caller) noexcept {
@@ -77,7 +77,7 @@ class Heap {
   std::size_t usable_bytes(const void* pointer) noexcept;
 
   // For the messages of other ranks: memory of this rank's own part, on any thread. Makes the next allocation
-  // of the program call ForeignMemory::take_back.
+  // of the program call RemoteHeap::take_back.
   void request_take_back() noexcept { large_bytes_.store(0, std::memory_order_relaxed); }
   // Whether an allocation of any rank that begins there can have `aligned_from_blocks` blocks or more.
   bool may_be_large(std::uintptr_t address) const noexcept { return address % place_.block_bytes == 0; }
@@ -175,7 +175,7 @@ class Heap {
   unsigned arena_ = 0;
   FreePages* pages_ = nullptr;
   std::atomic<std::uint32_t> gaps_{0};
-  ForeignMemory* foreign_ = nullptr;
+  RemoteHeap* foreign_ = nullptr;
 };
 
 // A process has one heap: malloc has no argument that could name it.

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "runtime/api/thread_stack.h"
+#include "runtime/api/threads.h"
 
 namespace musubi::heap {
 namespace {

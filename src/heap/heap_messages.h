@@ -11,14 +11,14 @@
 #include <cstdint>
 
 #include "base/spin_lock.h"
-#include "heap/foreign_memory.h"
 #include "heap/heap.h"
 #include "heap/mapped_memory.h"
+#include "heap/remote_heap.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::heap {
 
-class HeapMessages final : public ForeignMemory,
+class HeapMessages final : public RemoteHeap,
                            public runtime::Messages::HeapListener,
                            public runtime::Synchronization::Allocations {
  public:
@@ -31,7 +31,7 @@ class HeapMessages final : public ForeignMemory,
   HeapMessages(runtime::Runtime& runtime, Heap& own, MappedMemory& mapped)
       : runtime_(runtime), heap_(own), mapped_(mapped) {}
 
-  // ForeignMemory, on the program's threads:
+  // RemoteHeap, on the program's threads:
   void release(Rank owner, std::uintptr_t address, std::size_t bytes) noexcept override;
   std::size_t usable_bytes(Rank owner, std::uintptr_t address) noexcept override;
   void take_back() noexcept override;

@@ -40,7 +40,7 @@ class ZeroedMemory {
     MUSUBI_CHECK(taken_.bytes == 0);
     taken_ = taken;
   }
-  void clear(FreePages& pages, PageGiver& giver) const noexcept {
+  void clear(FreePages& pages, PageReleaser& giver) const noexcept {
     if (taken_.bytes != 0) pages.clear(taken_.begin, taken_.bytes, giver);
   }
 

@@ -6,7 +6,7 @@
 namespace musubi::heap {
 
 constinit StreamMemory stream_memory;
-constinit thread_local int StreamMemory::makings_ = 0;
+constinit thread_local int StreamMemory::allocations_ = 0;
 
 Result<void> StreamMemory::reserve(Rank self, std::uint32_t ranks) {
   MUSUBI_CHECK(bytes_ == 0 && self.value < ranks);
@@ -24,7 +24,7 @@ Result<void> StreamMemory::reserve(Rank self, std::uint32_t ranks) {
 }
 
 void* StreamMemory::take(std::size_t bytes) noexcept {
-  if (makings_ == 0 || bytes_ == 0 || bytes > slot_bytes) return nullptr;
+  if (allocations_ == 0 || bytes_ == 0 || bytes > slot_bytes) return nullptr;
   lock_.lock();
   std::size_t slot = lowest_free_;
   while (slot < slots_per_rank && used_[slot]) ++slot;

@@ -18,12 +18,12 @@ class StreamMemory {
   Result<void> reserve(Rank self, std::uint32_t ranks);
 
   // During its lifetime each allocation of the C library on this thread is a stream.
-  class Making {
+  class StreamAllocation {
    public:
-    Making() noexcept { ++makings_; }
-    ~Making() { --makings_; }
-    Making(const Making&) = delete;
-    Making& operator=(const Making&) = delete;
+    StreamAllocation() noexcept { ++allocations_; }
+    ~StreamAllocation() { --allocations_; }
+    StreamAllocation(const StreamAllocation&) = delete;
+    StreamAllocation& operator=(const StreamAllocation&) = delete;
   };
 
   // Memory for a stream; null if none is being made, `bytes` is too large, or all slots are taken. Zeroed
@@ -55,7 +55,7 @@ class StreamMemory {
     return (reinterpret_cast<std::uintptr_t>(address) - own_) / slot_bytes;
   }
 
-  static constinit thread_local int makings_;
+  static constinit thread_local int allocations_;
 
   std::size_t bytes_ = 0;  // of all ranks; 0: none
   std::uintptr_t own_ = 0;

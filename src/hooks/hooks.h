@@ -35,6 +35,8 @@ class NoHooks {
   static constexpr bool injected(InjectedBug) { return false; }
   static constexpr void others_may_act() {}
   static constexpr void touch() {}
+  template <class Guesses>
+  static constexpr void spoil(Guesses&) {}
   static constexpr void took_effect(std::uint64_t /*witness*/, const void* /*old*/, const void* /*next*/) {}
   template <class Visit>
   static void for_each_stretch(std::size_t at, std::size_t bytes, Visit& visit) {
@@ -57,6 +59,12 @@ class SimulatorHooks {
   // change.
   void touch() const {
     if (interruption_ != nullptr) interruption_->touch();
+  }
+  // Wrong guesses must do no harm: these are changed, or not.
+  template <class Guesses>
+  void spoil(Guesses& guesses) const {
+    if (interruption_ != nullptr)
+      interruption_->spoil(reinterpret_cast<std::byte*>(&guesses), sizeof guesses);
   }
   // `witness`: the address of a Witness, or 0. All ranks of a simulation share one process.
   void took_effect(std::uint64_t witness, const void* old, const void* next) const {

@@ -17,6 +17,8 @@ class Interruption {
   // How many of the next `bytes` bytes are copied or compared before other threads and ranks act. Result: at
   // least 1.
   virtual std::size_t stretch(std::size_t bytes) noexcept = 0;
+  // These bytes are guesses, which may be wrong: changes them, or does not.
+  virtual void spoil(std::byte* /*guesses*/, std::size_t /*bytes*/) noexcept {}
 
  protected:
   ~Interruption() = default;

@@ -85,7 +85,7 @@ void Verdict::ended(Rank rank, int process_id, Ending ending) {
 void Verdict::output_lost(int error) {
   if (std::exchange(output_is_lost_, true)) return;
   loss_message_ = std::string("musubi: cannot write the job's output: ") + std::strerror(error) +
-                  "; the job goes on, what cannot be written is lost, and the status of success becomes 74";
+                  "; the job goes on, these lines are lost, and a status of success becomes 74";
 }
 
 std::string Verdict::take_message() {

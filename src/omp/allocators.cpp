@@ -139,7 +139,7 @@ void* resize_in_pool(void* address, std::size_t bytes) {
 [[noreturn]] void end_for_memory(std::size_t bytes) {
   end_job(Job::require("omp_alloc").runtime,
           "an OpenMP allocator has no memory for " + std::to_string(bytes) +
-              " bytes, and the program cannot do without: raise its pool_size, or MUSUBI_HEAP_BYTES");
+              " bytes, and no fallback: raise its pool_size, or MUSUBI_HEAP_BYTES");
 }
 
 // The allocator to try next, or 0: none.

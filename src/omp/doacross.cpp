@@ -1,10 +1,9 @@
-#include "omp/doacross.h"
 
 #include <algorithm>
 
 #include "omp/backoff.h"
 #include "omp/job.h"
-#include "omp/private_memory.h"
+#include "omp/shared_memory.h"
 #include "omp/team.h"
 #include "omp/worksharing.h"
 

@@ -8,8 +8,8 @@
 
 #include "config/environment.h"
 #include "omp/parallel.h"
-#include "omp/private_memory.h"
 #include "omp/process.h"
+#include "omp/shared_memory.h"
 #include "omp/thread.h"
 #include "os/binding.h"
 #include "runtime/threads/tracing.h"

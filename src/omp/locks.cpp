@@ -75,10 +75,9 @@ std::uint64_t Locks::place_of(std::uint64_t piece) {
     if (owner == piece) return place;
     place = (place + 1) % pieces;
   }
-  end_job(
-      runtime_,
-      "the program has locks in more pieces of memory than the job can tell apart (4194304): let locks lie "
-      "closer together");
+  end_job(runtime_,
+          "the program has locks in more pieces of memory than the job can tell apart (4194304): place locks "
+          "closer together");
 }
 
 namespace {

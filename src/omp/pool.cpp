@@ -6,7 +6,7 @@
 #include <string>
 
 #include "omp/job.h"
-#include "omp/private_memory.h"
+#include "omp/shared_memory.h"
 #include "omp/thread.h"
 #include "os/binding.h"
 #include "runtime/threads/tracing.h"

@@ -6,7 +6,6 @@
 #include "base/store_bound.h"
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
-#include "os/floating_point.h"
 #include "os/thread_state.h"
 #include "runtime/api/runtime.h"
 

@@ -1,11 +1,13 @@
 #include "omp/shared_memory.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 
+#include "base/check.h"
 #include "omp/job.h"
 
 namespace musubi::omp {
@@ -41,6 +43,13 @@ void* allocate_shared_zeroed(std::size_t alignment, std::size_t bytes) {
 
 void free_shared(void* address) {
   shared_allocator.free(address);
+}
+
+void* private_pages(std::size_t bytes) {
+  void* pages =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  MUSUBI_CHECK(pages != MAP_FAILED, "no memory for %zu bytes", bytes);
+  return pages;
 }
 
 }  // namespace musubi::omp

@@ -15,8 +15,8 @@
 namespace musubi::omp {
 
 // In shared memory, as a task's data otherwise are on a shared stack; its data follow.
-struct PutOffTask {
-  PutOffTask* next;
+struct PostponedTask {
+  PostponedTask* next;
   Function function;
   void* data;
   Icv icv;
@@ -32,20 +32,20 @@ void close_group(Task& task) {
   delete group;
 }
 
-void add_last(PutOffTasks& tasks, PutOffTask* added) {
+void add_last(PostponedTasks& tasks, PostponedTask* added) {
   (tasks.first == nullptr ? tasks.first : tasks.last->next) = added;
   tasks.last = added;
 }
 
-PutOffTask* take_first(PutOffTasks& tasks) {
-  PutOffTask* const first = tasks.first;
+PostponedTask* take_first(PostponedTasks& tasks) {
+  PostponedTask* const first = tasks.first;
   if (first != nullptr) tasks.first = first->next;
   return first;
 }
 
 // Moves `given` before all other tasks: a task's tasks run before its siblings, so that few are postponed at
 // a time.
-void give_first(PutOffTasks& tasks, PutOffTasks& given) {
+void give_first(PostponedTasks& tasks, PostponedTasks& given) {
   if (given.first == nullptr) return;
   given.last->next = tasks.first;
   if (tasks.first == nullptr) tasks.last = given.last;
@@ -53,13 +53,13 @@ void give_first(PutOffTasks& tasks, PutOffTasks& given) {
   given.first = nullptr;
 }
 
-void run_put_off_tasks_of(Task& task);
+void run_postponed_tasks_of(Task& task);
 
 // The calling thread runs an explicit task during the lifetime of this.
-class Running {
+class TaskScope {
  public:
   // `leaves`: the tasks that are still postponed at its end go to the task around it.
-  Running(const ExplicitTask& task, bool leaves)
+  TaskScope(const ExplicitTask& task, bool leaves)
       : thread_(this_thread()),
         task_(task),
         group_(task.group),
@@ -67,9 +67,9 @@ class Running {
         noted_(runtime::note_task(reinterpret_cast<std::uintptr_t>(task.function))) {
     thread_.task = &task_;
   }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-  ~Running() {
+  TaskScope(const TaskScope&) = delete;
+  TaskScope& operator=(const TaskScope&) = delete;
+  ~TaskScope() {
     runtime::note_task(noted_);
     thread_.task = task_.parent;
   }
@@ -78,9 +78,9 @@ class Running {
     task_.function(task_.data);
     while (task_.group != group_) group_end();  // of a cancelled task
     if (leaves_) {
-      give_first(task_.parent->put_off, task_.put_off);
+      give_first(task_.parent->postponed, task_.postponed);
     } else {
-      run_put_off_tasks_of(task_);
+      run_postponed_tasks_of(task_);
     }
   }
 
@@ -105,10 +105,10 @@ bool leaves_tasks(const TaskRequest& request, const Task& parent) {
   return !request.deferred && parent.first_frame != 0;
 }
 
-[[gnu::noinline]] void run_put_off_tasks_of(Task& task) {
-  while (PutOffTask* const next = take_first(task.put_off)) {
+[[gnu::noinline]] void run_postponed_tasks_of(Task& task) {
+  while (PostponedTask* const next = take_first(task.postponed)) {
     if (!drops_tasks(next->group)) {
-      Running(
+      TaskScope(
           {{&task, next->icv, next->group, 0, next->final, task.first_frame, {}}, next->function, next->data},
           true)
           .run();
@@ -119,9 +119,9 @@ bool leaves_tasks(const TaskRequest& request, const Task& parent) {
 }
 
 // Whether a new task of `parent` must wait. It must while other tasks of `parent` wait, to keep the order.
-bool is_put_off(const TaskRequest& request, const Task& parent, const void* frame) {
+bool is_postponed(const TaskRequest& request, const Task& parent, const void* frame) {
   if (!request.deferred || parent.final) return false;
-  if (parent.put_off.first != nullptr) return true;
+  if (parent.postponed.first != nullptr) return true;
   const Job* const job = Job::current();
   // The program may have switched to another stack, which then counts as far.
   return job != nullptr && parent.first_frame != 0 &&
@@ -137,16 +137,16 @@ void copy_data(const TaskRequest& request, void* to) {
 }
 
 // Result: the copy of the task's data; null: no memory, the task must run at once.
-void* put_off(const TaskRequest& request, Task& parent) {
+void* postpone(const TaskRequest& request, Task& parent) {
   note_stack(__builtin_frame_address(0));
-  const std::size_t alignment = std::max(request.alignment, alignof(PutOffTask));
-  const std::size_t data_at = (sizeof(PutOffTask) + alignment - 1) / alignment * alignment;
+  const std::size_t alignment = std::max(request.alignment, alignof(PostponedTask));
+  const std::size_t data_at = (sizeof(PostponedTask) + alignment - 1) / alignment * alignment;
   void* const memory = allocate_shared(alignment, data_at + request.bytes);
   if (memory == nullptr) return nullptr;
   void* const data = static_cast<std::byte*>(memory) + data_at;
   copy_data(request, data);
-  add_last(parent.put_off,
-           new (memory) PutOffTask{nullptr, request.function, data, parent.icv, parent.group, request.final});
+  add_last(parent.postponed, new (memory) PostponedTask{nullptr, request.function, data, parent.icv,
+                                                        parent.group, request.final});
   return data;
 }
 
@@ -157,22 +157,22 @@ void* aligned(void* memory, std::size_t alignment) {
 
 }  // namespace
 
-void run_put_off_tasks() {
-  run_put_off_tasks_of(current_task());
+void run_postponed_tasks() {
+  run_postponed_tasks_of(current_task());
 }
 
 void run_task(const TaskRequest& request) {
   Task& parent = current_task();
   if (drops_tasks(parent.group)) return;
   const void* const frame = __builtin_frame_address(0);
-  if (is_put_off(request, parent, frame) && put_off(request, parent) != nullptr) return;
-  if (request.depends) run_put_off_tasks_of(parent);
+  if (is_postponed(request, parent, frame) && postpone(request, parent) != nullptr) return;
+  if (request.depends) run_postponed_tasks_of(parent);
   void* data = request.data;
   if (request.copy != nullptr)
     data = aligned(alloca(request.bytes + request.alignment - 1), request.alignment);
-  Running running(made_by(request, data, parent, frame), leaves_tasks(request, parent));
+  TaskScope scope(made_by(request, data, parent, frame), leaves_tasks(request, parent));
   if (request.copy != nullptr) request.copy(data, request.data);
-  running.run();
+  scope.run();
 }
 
 void run_task_loop(const TaskLoopRequest& request) {
@@ -190,11 +190,11 @@ void run_task_loop(const TaskLoopRequest& request) {
   for (std::uint64_t i = 0; i < tasks && !drops_tasks(parent.group); ++i) {
     const Chunk share = exact ? Chunk{i * request.number, i + 1 == tasks ? count : (i + 1) * request.number}
                               : static_share(count, tasks, i);
-    void* data = is_put_off(task, parent, frame) ? put_off(task, parent) : nullptr;
+    void* data = is_postponed(task, parent, frame) ? postpone(task, parent) : nullptr;
     const bool now = data == nullptr;
     if (now) copy_data(task, data = own_data);
     request.set_bounds(data, request.space.value_at(share.first), request.space.bound_at(share.last));
-    if (now) Running(made_by(task, data, parent, frame), leaves_tasks(task, parent)).run();
+    if (now) TaskScope(made_by(task, data, parent, frame), leaves_tasks(task, parent)).run();
   }
 }
 
@@ -205,7 +205,7 @@ void group_begin(TaskGroup::Kind kind) {
 
 void group_end() {
   Task& task = current_task();
-  run_put_off_tasks_of(task);
+  run_postponed_tasks_of(task);
   if (task.group != nullptr) close_group(task);
 }
 

@@ -33,7 +33,7 @@ struct TaskRequest {
 void run_task(const TaskRequest& request);
 
 // Runs the calling task's postponed tasks to the end.
-void run_put_off_tasks();
+void run_postponed_tasks();
 
 // A loop divided into tasks.
 struct TaskLoopRequest {

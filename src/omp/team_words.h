@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "omp/private_memory.h"
+#include "omp/shared_memory.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::omp {

@@ -2,7 +2,6 @@
 
 #include "omp/backoff.h"
 #include "omp/cancellation.h"
-#include "omp/doacross.h"
 #include "omp/team.h"
 #include "os/clock.h"
 

@@ -1,7 +1,12 @@
 #include "os/cpu.h"
 
 #include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#if defined(__x86_64__)
+#include <asm/prctl.h>
+#endif
 
 namespace musubi::os {
 
@@ -25,5 +30,21 @@ std::string allowed_core_set() {
   for (int core = 0; core < CPU_SETSIZE; ++core) set += CPU_ISSET(core, &cores) ? '1' : '0';
   return set.substr(0, set.rfind('1') + 1);
 }
+
+#if defined(__x86_64__)
+
+std::uintptr_t thread_pointer() noexcept {
+  std::uintptr_t pointer;
+  asm("mov %%fs:0, %0" : "=r"(pointer));  // the ABI keeps the address there
+  return pointer;
+}
+
+void set_thread_pointer(std::uintptr_t pointer) noexcept {
+  ::syscall(SYS_arch_prctl, ARCH_SET_FS, pointer);
+}
+
+#else
+#error "say here how this processor's thread pointer is read and set"
+#endif
 
 }  // namespace musubi::os

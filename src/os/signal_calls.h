@@ -27,4 +27,18 @@ const void* end_of_handlers() noexcept;
 // Sends `signal` to the calling thread.
 void raise_signal(int signal) noexcept;
 
+// Restores on destruction all signal actions as of its construction, around the loading and initialisation of
+// libraries that install handlers, for SIGSEGV and other signals, to print a message. One thread at a time.
+class SignalsKept {
+ public:
+  SignalsKept() noexcept;
+  ~SignalsKept();
+  SignalsKept(const SignalsKept&) = delete;
+
+ private:
+  static constexpr int signals = 64;
+  struct sigaction before_[signals + 1];
+  bool known_[signals + 1];
+};
+
 }  // namespace musubi::os

@@ -10,6 +10,19 @@
 
 namespace musubi::os {
 
+// The state of the interrupted instruction, as a signal handler can read it. The only place that knows the
+// processor's layout of it.
+enum class FaultAccess : std::uint8_t { read, write, execute };
+
+struct FaultContext {
+  std::uintptr_t program_counter;
+  std::uintptr_t stack_pointer;
+  FaultAccess access;  // meaningful for memory faults only
+};
+
+// Any thread, also inside a signal handler. `context` is the third argument of an SA_SIGINFO handler.
+FaultContext fault_context(const ucontext_t& context) noexcept;
+
 // At the top of the handler's stack, in the kernel's layout: unwinders find the interrupted code.
 struct SignalFrame {
   const void* return_address;

@@ -95,38 +95,38 @@ std::size_t ReadySet::wait(std::span<epoll_event> events, int timeout_ms) const 
   return answer > 0 ? static_cast<std::size_t>(answer) : 0;
 }
 
-Result<Bell> Bell::create() {
+Result<WakeupPipe> WakeupPipe::create() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
     return Error{"cannot make a pipe to wake a thread: " + cause()};
   }
-  Bell bell;
-  bell.file_ = FileDescriptor(ends[0]);
-  bell.rope_ = FileDescriptor(ends[1]);
-  return bell;
+  WakeupPipe pipe;
+  pipe.file_ = FileDescriptor(ends[0]);
+  pipe.write_end_ = FileDescriptor(ends[1]);
+  return pipe;
 }
 
-Result<FileDescriptor> Bell::open_rope_of(pid_t process, int rope) {
-  auto opened = open_file_of_process(process, rope);
+Result<FileDescriptor> WakeupPipe::open_write_end_of(pid_t process, int write_end) {
+  auto opened = open_file_of_process(process, write_end);
   if (!opened) return opened;
   ::fcntl(opened.value().number(), F_SETFL, O_NONBLOCK);
   return opened;
 }
 
-// EAGAIN: the pipe is full, so the bell has been rung already.
-void Bell::ring_by(int rope) noexcept {
+// EAGAIN: the pipe is full, so the wakeup is pending already.
+void WakeupPipe::ring_by(int write_end) noexcept {
   const char one = 1;
-  system_call(SYS_write, rope, as_argument(&one), sizeof one);
+  system_call(SYS_write, write_end, as_argument(&one), sizeof one);
 }
 
-bool Bell::await(std::uint64_t timeout_ns) const noexcept {
+bool WakeupPipe::await(std::uint64_t timeout_ns) const noexcept {
   constexpr std::uint64_t second_ns = 1'000'000'000;
   pollfd file{number(), POLLIN, 0};
   timespec timeout{static_cast<time_t>(timeout_ns / second_ns), static_cast<long>(timeout_ns % second_ns)};
   return system_call(SYS_ppoll, as_argument(&file), 1, as_argument(&timeout), 0, signal_set_bytes) > 0;
 }
 
-void Bell::silence() const noexcept {
+void WakeupPipe::silence() const noexcept {
   char rings[512];
   while (system_call(SYS_read, number(), as_argument(rings), sizeof rings) == long{sizeof rings}) {
   }

@@ -62,23 +62,23 @@ class ReadySet {
 
 // Becomes ready when it is rung, until it is silenced. A pipe: another process of this host can open its
 // write end (open_file_of_process) and call ring_by().
-class Bell {
+class WakeupPipe {
  public:
-  static Result<Bell> create();
-  void ring() const noexcept { ring_by(rope_.number()); }
+  static Result<WakeupPipe> create();
+  void ring() const noexcept { ring_by(write_end_.number()); }
   void silence() const noexcept;
   // Sleeps until it is rung, a signal handler ran, or the time is up. Result: whether it was rung.
   bool await(std::uint64_t timeout_ns) const noexcept;
   int number() const noexcept { return file_.number(); }
-  int rope() const noexcept { return rope_.number(); }  // the write end, for ringing
+  int write_end() const noexcept { return write_end_.number(); }  // the write end, for ringing
 
-  // The write end of a bell of any process of this host. Errors: as of open_file_of_process.
-  static Result<FileDescriptor> open_rope_of(pid_t process, int rope);
-  // Rings the bell with this write end, or with one opened from it. Never blocks.
-  static void ring_by(int rope) noexcept;
+  // The write end of a pipe of any process of this host. Errors: as of open_file_of_process.
+  static Result<FileDescriptor> open_write_end_of(pid_t process, int write_end);
+  // Rings the pipe with this write end, or with one opened from it. Never blocks.
+  static void ring_by(int write_end) noexcept;
 
  private:
-  FileDescriptor file_, rope_;
+  FileDescriptor file_, write_end_;
 };
 
 }  // namespace musubi::os

@@ -21,6 +21,7 @@
 #include <string>
 
 #include "base/cause.h"
+#include "os/limits.h"
 #include "os/own_files.h"
 #include "os/system_call.h"
 
@@ -287,9 +288,7 @@ SocketAddress address_of_peer(int socket) noexcept {
 }
 
 std::uint64_t limit_of_open_files() noexcept {
-  rlimit limit{};
-  system_call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, as_argument(&limit));
-  return limit.rlim_cur;
+  return kernel_limit(RLIMIT_NOFILE).rlim_cur;
 }
 
 void tune_connection(int socket) noexcept {

@@ -13,27 +13,27 @@ using fabric::Step;
 
 namespace {
 
-std::span<const Step> steps_along(Along* along, Rank holder) {
-  if (along == nullptr) return {};
-  const std::span<const Step> steps = along->steps_for(holder);
-  MUSUBI_CHECK(steps.size() <= Along::steps_max);
+std::span<const Step> piggybacked_steps(Piggyback* piggyback, Rank holder) {
+  if (piggyback == nullptr) return {};
+  const std::span<const Step> steps = piggyback->steps_for(holder);
+  MUSUBI_CHECK(steps.size() <= Piggyback::steps_max);
   return steps;
 }
 
-std::optional<Step> step_before(Along* along, Rank holder) {
-  return along == nullptr ? std::nullopt : along->step_before(holder);
+std::optional<Step> step_before(Piggyback* piggyback, Rank holder) {
+  return piggyback == nullptr ? std::nullopt : piggyback->step_before(holder);
 }
 
 // The message that hands a lock over.
 struct Grant {
   LockKey key;
-  std::array<std::byte, Gift::bytes_max> gift;
+  std::array<std::byte, GrantPayload::bytes_max> payload;
 };
 static_assert(sizeof(Grant) == fabric::message_bytes_max);
 
 }  // namespace
 
-Task<> Along::ask(Rank keeper) {
+Task<> Piggyback::ask(Rank keeper) {
   MUSUBI_CHECK(false, "rank %u keeps a lock, and nobody can ask for it", keeper.value);
   co_return;
 }
@@ -68,19 +68,19 @@ const char* Grants::on_message(Rank, std::span<const std::byte> body) noexcept {
   LockKey key;
   if (body.size() < sizeof key) return "its message of a lock is too short";
   std::memcpy(&key, body.data(), sizeof key);
-  const std::span<const std::byte> gift = body.subspan(sizeof key);
+  const std::span<const std::byte> payload = body.subspan(sizeof key);
   lock_.lock();
   Waiter** const link = find(key);
   Waiter* const waiter = *link;
-  const bool is_wanted = waiter != nullptr && gift.size() <= waiter->gift_room.size();
+  const bool is_wanted = waiter != nullptr && payload.size() <= waiter->payload_room.size();
   if (is_wanted) *link = waiter->next;
   lock_.unlock();
   if (!is_wanted) {
     return waiter == nullptr ? "it hands over a lock for which no rank waits"
                              : "it gives more with a lock than there is room for";
   }
-  if (!gift.empty()) std::memcpy(waiter->gift_room.data(), gift.data(), gift.size());
-  waiter->gift_bytes = gift.size();
+  if (!payload.empty()) std::memcpy(waiter->payload_room.data(), payload.data(), payload.size());
+  waiter->payload_bytes = payload.size();
   (waiter->expired ? waiter->granted_late : waiter->granted).set();
   return nullptr;
 }
@@ -123,11 +123,11 @@ Task<bool> QueueLock::lock_if_home(std::uint64_t index, Rank initial_home) {
   }
 }
 
-Task<Taken> QueueLock::lock(std::uint64_t index, Rank initial_home, Along* along) {
+Task<Acquisition> QueueLock::lock(std::uint64_t index, Rank initial_home, Piggyback* piggyback) {
   const Rank self = fabric_.self();
   OwnerWord before;
   for (unsigned attempt = 0;; ++attempt) {
-    if (try_lock_at_home(index, initial_home)) co_return Taken{self, false};
+    if (try_lock_at_home(index, initial_home)) co_return Acquisition{self, false};
     before = OwnerWord{own(index).load()}.resolved(self, initial_home);
     if (!before.is_tried() && before != OwnerWord::unlocked()) break;
     co_await pause(attempt);  // the trying rank ends its attempt soon
@@ -138,37 +138,37 @@ Task<Taken> QueueLock::lock(std::uint64_t index, Rank initial_home, Along* along
   own(index).store(OwnerWord::locked().raw);
   Grants::Waiter waiter;
   waiter.key = key(index);
-  if (along != nullptr) waiter.gift_room = along->gift_room();
+  if (piggyback != nullptr) waiter.payload_room = piggyback->payload_room();
   grants_.expect(waiter);
-  const Joined joined = co_await join_queue(index, initial_home, along);
+  const Joined joined = co_await join_queue(index, initial_home, piggyback);
   MUSUBI_CHECK(joined.previous != self, "rank comes after itself in the queue of lock %lu",
                static_cast<unsigned long>(index));
   bool is_taken = joined.verdict == joining::taken;
-  if (joined.verdict == joining::kept) co_await along->ask(joined.previous);
+  if (joined.verdict == joining::kept) co_await piggyback->ask(joined.previous);
   if (joined.verdict == joining::behind_other || joined.verdict == joining::tried) {
-    is_taken = co_await follow(index, joined.previous, initial_home, along);
+    is_taken = co_await follow(index, joined.previous, initial_home, piggyback);
   }
   if (is_taken) {
     grants_.withdraw(waiter);
   } else {
     co_await waiter.granted;
   }
-  co_return Taken{joined.previous, is_taken, waiter.gift_bytes};
+  co_return Acquisition{joined.previous, is_taken, waiter.payload_bytes};
 }
 
 // At the initial home, exchanges the tail and, if the predecessor is that home itself, also its owner word.
-Task<QueueLock::Joined> QueueLock::join_queue(std::uint64_t index, Rank initial_home, Along* along) {
+Task<QueueLock::Joined> QueueLock::join_queue(std::uint64_t index, Rank initial_home, Piggyback* piggyback) {
   if (initial_home == fabric_.self()) {
     const TailWord before{own(index, words_.tail).exchange(TailWord::of(initial_home).raw)};
     co_return Joined{before.rank(initial_home), joining::behind_other};
   }
   const JoinRequest request{offset(index), offset(index) + words_.tail, words_.region.value, {}};
   fabric::Answer<TailWord> before{};
-  std::array<Step, 2 + Along::steps_max> steps;
+  std::array<Step, 2 + Piggyback::steps_max> steps;
   std::size_t count = 0;
-  if (const std::optional<Step> first = step_before(along, initial_home)) steps[count++] = *first;
+  if (const std::optional<Step> first = step_before(piggyback, initial_home)) steps[count++] = *first;
   steps[count++] = fabric::call(join_procedure, request, before);
-  for (const Step& step : steps_along(along, initial_home))
+  for (const Step& step : piggybacked_steps(piggyback, initial_home))
     steps[count++] = fabric::if_verdict(joining::taken, step);
   co_await fabric::transfer(fabric_, initial_home, std::span<const Step>(steps.data(), count));
   co_return Joined{before.result.rank(initial_home), before.end.verdict};
@@ -177,14 +177,14 @@ Task<QueueLock::Joined> QueueLock::join_queue(std::uint64_t index, Rank initial_
 // Takes the lock from `previous`, or waits until `previous` hands it over. One batch serves both cases. After
 // the first swap that succeeds, the word of `previous` is a link. If the word is locked because `previous`
 // wants the lock again, it is neither kept nor unlocked until this rank has unlocked. Hence the order of the
-// swaps. Result: whether the lock was free; in that case `along` has been done.
-Task<bool> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_home, Along* along) {
+// swaps. Result: whether the lock was free; in that case `piggyback` has been done.
+Task<bool> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_home, Piggyback* piggyback) {
   const OwnerWord link = OwnerWord::link_to(fabric_.self());
   OwnerWord locked, kept, unlocked;
   OwnerWord untouched = OwnerWord::unlocked();  // stays so unless `previous` is the initial home
-  std::array<Step, 5 + Along::steps_max> steps;
+  std::array<Step, 5 + Piggyback::steps_max> steps;
   std::size_t count = 0;
-  if (const std::optional<Step> first = step_before(along, previous)) steps[count++] = *first;
+  if (const std::optional<Step> first = step_before(piggyback, previous)) steps[count++] = *first;
   const auto add_swap = [&](OwnerWord* seen, OwnerWord expected) {
     steps[count++] = fabric::compare_swap(words_.region, offset(index), &seen->raw, expected.raw, link.raw);
   };
@@ -194,11 +194,11 @@ Task<bool> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_ho
   if (!kept_first) add_swap(&kept, OwnerWord::kept());
   if (previous == initial_home) add_swap(&untouched, OwnerWord::untouched());
   add_swap(&unlocked, OwnerWord::unlocked());
-  for (const Step& step : steps_along(along, previous)) steps[count++] = step;
+  for (const Step& step : piggybacked_steps(piggyback, previous)) steps[count++] = step;
   for (unsigned attempt = 0;; ++attempt) {
     if (attempt != 0) co_await pause(attempt);  // a rank tries the lock
     co_await fabric::transfer(fabric_, previous, std::span<const Step>(steps.data(), count));
-    if (kept == OwnerWord::kept()) co_await along->ask(previous);
+    if (kept == OwnerWord::kept()) co_await piggyback->ask(previous);
     if (locked == OwnerWord::locked() || kept == OwnerWord::kept()) co_return false;
     if (untouched == OwnerWord::untouched() || unlocked == OwnerWord::unlocked()) co_return true;
   }
@@ -232,24 +232,24 @@ bool QueueLock::unlock_unwatched(std::uint64_t index) {
   return is_free;
 }
 
-Task<> QueueLock::unlock(std::uint64_t index, Gift* gift) {
+Task<> QueueLock::unlock(std::uint64_t index, GrantPayload* payload) {
   if (unlock_unwatched(index)) co_return;
   const OwnerWord next{own(index).load()};
   MUSUBI_CHECK(next.tag() == Ownership::link, "lock %lu unlocked while not locked",
                static_cast<unsigned long>(index));
   if (hooks_.injected(InjectedBug::handover_skipped)) co_return;
-  if (gift != nullptr) co_return co_await hand_over(index, next.target(), *gift);
+  if (payload != nullptr) co_return co_await hand_over(index, next.target(), *payload);
   const LockKey granted = key(index);
   co_await fabric::deliver(fabric_, next.target(), fabric::MessageKind::lock_granted,
                            fabric::Urgency::when_polled, std::as_bytes(std::span{&granted, 1}));
 }
 
-// Separate from unlock(), whose frame stays small for locks without gifts.
-Task<> QueueLock::hand_over(std::uint64_t index, Rank next, Gift& gift) {
+// Separate from unlock(), whose frame stays small for locks without payloads.
+Task<> QueueLock::hand_over(std::uint64_t index, Rank next, GrantPayload& payload) {
   Grant grant;
   grant.key = key(index);
-  const std::size_t bytes = gift.give(next, grant.gift);
-  MUSUBI_CHECK(bytes == 0 || bytes > sizeof(LockKey), "a gift that looks like an expiry");
+  const std::size_t bytes = payload.give(next, grant.payload);
+  MUSUBI_CHECK(bytes == 0 || bytes > sizeof(LockKey), "a payload that looks like an expiry");
   co_await fabric::deliver(fabric_, next, fabric::MessageKind::lock_granted, fabric::Urgency::when_polled,
                            std::as_bytes(std::span{&grant, 1}).first(sizeof grant.key + bytes));
 }

@@ -42,8 +42,8 @@ class Grants final : public fabric::Listener {
     LockKey key;
     Event granted;
     Waiter* next = nullptr;
-    std::span<std::byte> gift_room;  // room for the piggy-backed payload of the grant
-    std::size_t gift_bytes = 0;      // bytes of that payload received
+    std::span<std::byte> payload_room;  // room for the piggy-backed payload of the grant
+    std::size_t payload_bytes = 0;      // bytes of that payload received
     // For a waiter that may give up (expire()).
     std::uint64_t serial = 0;
     bool expired = false;  // valid once `granted` is set: the wait ended without a grant
@@ -82,7 +82,7 @@ struct WordArray {
 };
 
 // A payload that the holder piggy-backs on the hand-over of a lock.
-class Gift {
+class GrantPayload {
  public:
   static constexpr std::size_t bytes_max = fabric::message_bytes_max - sizeof(LockKey);
   // Called after all that the holder did before it hands over the lock. Result: bytes written to `room`
@@ -90,18 +90,18 @@ class Gift {
   virtual std::size_t give(Rank next, std::span<std::byte> room) noexcept = 0;
 
  protected:
-  ~Gift() = default;
+  ~GrantPayload() = default;
 };
 
 // Steps piggy-backed on the operation that takes a lock, sent to its previous holder.
-class Along {
+class Piggyback {
  public:
   // A put done before the request for the lock, whether the lock is free or not: the data that the holder
-  // needs for its gift. It may go to the lock's initial home first, which need not be the holder. The step
+  // needs for its payload. It may go to the lock's initial home first, which need not be the holder. The step
   // stays valid until the next call.
   virtual std::optional<fabric::Step> step_before(Rank /*holder*/) noexcept { return std::nullopt; }
-  // Room for the holder's gift, Gift::bytes_max; empty: this family of locks has no gifts.
-  virtual std::span<std::byte> gift_room() noexcept { return {}; }
+  // Room for the holder's payload, GrantPayload::bytes_max; empty: this family of locks has no payloads.
+  virtual std::span<std::byte> payload_room() noexcept { return {}; }
 
   // This rank comes next, and `keeper` keeps the lock (QueueLock::keep()): asks `keeper` to finish its
   // deferred work. By default: no lock of this family is ever kept.
@@ -114,14 +114,14 @@ class Along {
   virtual std::span<const fabric::Step> steps_for(Rank holder) noexcept = 0;
 
  protected:
-  ~Along() = default;
+  ~Piggyback() = default;
 };
 
 // Outcome of an acquisition.
-struct Taken {
-  Rank previous;               // the previous holder; this rank: no other rank had the lock since
-  bool was_along;              // the piggy-backed steps were done after that holder's unlock
-  std::size_t gift_bytes = 0;  // bytes of the gift received
+struct Acquisition {
+  Rank previous;                  // the previous holder; this rank: no other rank had the lock since
+  bool was_along;                 // the piggy-backed steps were done after that holder's unlock
+  std::size_t payload_bytes = 0;  // bytes of the payload received
 };
 
 class QueueLock {
@@ -132,25 +132,26 @@ class QueueLock {
   QueueLock(const QueueLock&) = delete;
 
   // Takes lock `index`. At most one task of a rank may be between lock and unlock of one index (the caller's
-  // gate). `along` may be null.
-  Task<Taken> lock(std::uint64_t index, Rank initial_home, Along* along = nullptr);
+  // gate). `piggyback` may be null.
+  Task<Acquisition> lock(std::uint64_t index, Rank initial_home, Piggyback* piggyback = nullptr);
   // Takes the lock if it is free, and never joins a queue that is not empty: at most four operations, five if
   // it is kept. Waits for no holder, except for a rank that keeps the lock, until that rank has finished its
   // deferred work. Result: nothing if another rank holds the lock or was faster. Gate as for lock().
-  Task<std::optional<Taken>> try_lock(std::uint64_t index, Rank initial_home, Along* along = nullptr);
+  Task<std::optional<Acquisition>> try_lock(std::uint64_t index, Rank initial_home,
+                                            Piggyback* piggyback = nullptr);
   // Takes the lock if this rank is its home and it is free; no remote operation.
   bool try_lock_at_home(std::uint64_t index, Rank initial_home);
   // Takes the lock if this rank is its home and it is free; waits if only a visitor has it.
   Task<bool> lock_if_home(std::uint64_t index, Rank initial_home);
 
-  // `gift` may be null. It goes to a waiting rank; without one give() is not called.
-  Task<> unlock(std::uint64_t index, Gift* gift = nullptr);
+  // `payload` may be null. It goes to a waiting rank; without one give() is not called.
+  Task<> unlock(std::uint64_t index, GrantPayload* payload = nullptr);
   // Unlocks if no rank waits; otherwise the caller must call unlock(). Result: whether it unlocked.
   bool unlock_unwatched(std::uint64_t index);
 
   // Replaces unlock() if no rank waits: no thread is in the critical section, but this rank must finish
   // deferred work before another rank may have the lock. The next rank claims the lock and asks for it
-  // (Along::ask()); this rank then calls unlock(). Result: whether the lock is kept.
+  // (Piggyback::ask()); this rank then calls unlock(). Result: whether the lock is kept.
   bool keep(std::uint64_t index);
   // Take a kept lock again, and make it free, if no rank has claimed it. Result: whether it was done.
   bool retake(std::uint64_t index);
@@ -171,9 +172,9 @@ class QueueLock {
     Rank previous;  // the predecessor in the queue
     fabric::Verdict verdict;
   };
-  Task<Joined> join_queue(std::uint64_t index, Rank initial_home, Along* along);
-  Task<bool> follow(std::uint64_t index, Rank previous, Rank initial_home, Along* along);
-  Task<> hand_over(std::uint64_t index, Rank next, Gift& gift);
+  Task<Joined> join_queue(std::uint64_t index, Rank initial_home, Piggyback* piggyback);
+  Task<bool> follow(std::uint64_t index, Rank previous, Rank initial_home, Piggyback* piggyback);
+  Task<> hand_over(std::uint64_t index, Rank next, GrantPayload& payload);
 
   fabric::Fabric& fabric_;
   Grants& grants_;

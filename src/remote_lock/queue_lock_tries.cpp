@@ -12,9 +12,10 @@ using fabric::Step;
 // rank can follow that rank, and it cannot rejoin the queue: the tail still names it only if no rank came
 // after it. A rank that arrives in the meantime finds a word that is neither locked nor unlocked, and
 // retries.
-Task<std::optional<Taken>> QueueLock::try_lock(std::uint64_t index, Rank initial_home, Along* along) {
+Task<std::optional<Acquisition>> QueueLock::try_lock(std::uint64_t index, Rank initial_home,
+                                                     Piggyback* piggyback) {
   const Rank self = fabric_.self();
-  if (try_lock_at_home(index, initial_home)) co_return Taken{self, false};
+  if (try_lock_at_home(index, initial_home)) co_return Acquisition{self, false};
   const OwnerWord before = OwnerWord{own(index).load()}.resolved(self, initial_home);
   if (before.tag() != Ownership::link) co_return std::nullopt;
   TailWord tail;
@@ -36,7 +37,7 @@ Task<std::optional<Taken>> QueueLock::try_lock(std::uint64_t index, Rank initial
   const bool waits = is_next && was == OwnerWord::kept();
   Grants::Waiter waiter;
   waiter.key = key(index);
-  if (along != nullptr) waiter.gift_room = along->gift_room();
+  if (piggyback != nullptr) waiter.payload_room = piggyback->payload_room();
   if (!is_next) own(index).store(before.raw);
   if (waits) grants_.expect(waiter);
   OwnerWord given_back = is_next ? OwnerWord::link_to(self) : was;
@@ -44,10 +45,10 @@ Task<std::optional<Taken>> QueueLock::try_lock(std::uint64_t index, Rank initial
   co_await fabric::transfer(fabric_, holder, step);
   if (!is_next) co_return std::nullopt;
   if (waits) {
-    co_await along->ask(holder);
+    co_await piggyback->ask(holder);
     co_await waiter.granted;
   }
-  co_return Taken{holder, false, waiter.gift_bytes};
+  co_return Acquisition{holder, false, waiter.payload_bytes};
 }
 
 // Marks the word of `holder` if no thread is in the critical section there. `was`: the old word.

@@ -4,19 +4,51 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "bootstrap/bootstrap.h"
 #include "bootstrap/local/address_layout.h"
 #include "bootstrap/local/invitation.h"
 #include "bootstrap/local/local_bootstrap.h"
 #include "config/configuration.h"
 #include "config/environment.h"
 #include "os/system_call.h"
-#include "runtime/solo_bootstrap.h"
 
 namespace musubi::runtime {
+namespace {
+
+// A job of one rank: the library was preloaded, or linked, without the launcher. The program runs as anywhere
+// else, which distinguishes errors of the runtime from errors of sharing.
+class SoloBootstrap final : public bootstrap::Bootstrap {
+ public:
+  Rank self() const noexcept override { return Rank{0}; }
+  std::uint32_t ranks() const noexcept override { return 1; }
+  const bootstrap::Hosts& hosts() const noexcept override { return hosts_; }
+  Result<std::vector<std::string>> all_gather(std::string_view blob) override {
+    return std::vector<std::string>{std::string(blob)};
+  }
+  void finish(int) noexcept override {}
+  [[noreturn]] void abort(int status, std::string_view reason) noexcept override {
+    iovec parts[] = {{const_cast<char*>("musubi: "), 8},
+                     {const_cast<char*>(reason.data()), reason.size()},
+                     {const_cast<char*>("\n"), 1}};
+    [[maybe_unused]] const ssize_t written = ::writev(2, parts, 3);
+    // Not _exit, which a front end may have replaced: it would report an orderly end.
+    ::syscall(SYS_exit_group, status);
+    __builtin_unreachable();
+  }
+
+ private:
+  const bootstrap::Hosts hosts_ = bootstrap::Hosts::one(1);
+};
+
+}  // namespace
 
 namespace local = bootstrap::local;
 

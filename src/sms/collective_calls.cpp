@@ -9,10 +9,10 @@
 namespace musubi::sms {
 namespace {
 
-using runtime::CallTerms;
+using runtime::CollectiveTerms;
 
-CallTerms terms_of(const CollectiveCall& call) {
-  CallTerms terms;
+CollectiveTerms terms_of(const CollectiveCall& call) {
+  CollectiveTerms terms;
   terms.call = static_cast<std::uint32_t>(call.call);
   terms.detail = call.argument;
   terms.root = call.manager.value;
@@ -21,7 +21,7 @@ CallTerms terms_of(const CollectiveCall& call) {
 }
 
 // "sms_calloc (100 items of 8 bytes, page manager 1)".
-std::array<char, 120> described(const CallTerms& terms) {
+std::array<char, 120> described(const CollectiveTerms& terms) {
   std::array<char, 120> text{};
   const auto bytes = static_cast<unsigned long>(terms.part);
   switch (static_cast<Call>(terms.call)) {
@@ -50,14 +50,14 @@ std::array<char, 120> described(const CallTerms& terms) {
   return text;
 }
 
-std::array<char, 120> of_any_interface(const CallTerms& terms) {
+std::array<char, 120> of_any_interface(const CollectiveTerms& terms) {
   return terms.call < static_cast<std::uint32_t>(Call::startup) ? c_api::described(terms) : described(terms);
 }
 
 class Writer final : public runtime::Coordination::MismatchWriter {
  public:
-  void write(std::span<char> text, Rank self, const CallTerms& own, Rank other,
-             const CallTerms& theirs) noexcept override {
+  void write(std::span<char> text, Rank self, const CollectiveTerms& own, Rank other,
+             const CollectiveTerms& theirs) noexcept override {
     std::snprintf(text.data(), text.size(),
                   "process %u is in %s where process %u is in %s: all processes allocate, meet and shut down "
                   "in the same order, with the same arguments",
@@ -83,7 +83,7 @@ void compare(runtime::Runtime& runtime, const CollectiveCall& call) {
 
 // After the barrier all processes have process 0's payload.
 void meet(runtime::Runtime& runtime, const CollectiveCall& call) {
-  const CallTerms own = terms_of(call);
+  const CollectiveTerms own = terms_of(call);
   runtime::BarrierPayload sent{own.root};
   sent[c_api::word_of_call] = own.call;
   runtime::BarrierPayload received = sent;
@@ -93,7 +93,7 @@ void meet(runtime::Runtime& runtime, const CollectiveCall& call) {
   runtime.coordination().end_barrier();
   if (received == sent) [[likely]]
     return;
-  CallTerms theirs;
+  CollectiveTerms theirs;
   theirs.call = static_cast<std::uint32_t>(received[c_api::word_of_call]);
   theirs.root = static_cast<std::uint32_t>(received[0]);
   std::array<char, 400> text{};

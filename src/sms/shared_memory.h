@@ -10,12 +10,13 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "coherence/policy.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::sms {
 
-// Number of the coherence policy of SMS's segments (runtime/start/address_plan.h), by the setting sms_policy.
-std::uint8_t policy_of(const config::Settings& settings);
+// The coherence policy of SMS's segments, by the setting sms_policy.
+coherence::Policy policy_of(const config::Settings& settings);
 // Segment::merge_unit for elements of this size, 1 or more: the largest power of two up to 8 that divides it.
 std::uint8_t merge_unit_of(std::size_t item_bytes);
 
@@ -44,6 +45,26 @@ class SharedMemory {
   runtime::Runtime& runtime_;
   std::vector<Room> rooms_;
   std::map<std::uintptr_t, std::size_t> allocations_;  // bytes by address
+};
+
+// Changes of page managers: requested at any time, effective from the next barrier on.
+class PageManagers {
+ public:
+  explicit PageManagers(runtime::Runtime& runtime) : runtime_(runtime) {}
+
+  // All of the range is shared memory.
+  void change(std::uintptr_t begin, std::size_t bytes, Rank page_manager);
+  // After each barrier, before the program continues. Moves the pages that this process now manages to it,
+  // one block at a time; blocks for their previous managers.
+  void carry_out();
+
+ private:
+  struct Change {
+    std::uintptr_t begin;
+    std::size_t bytes;
+  };
+  runtime::Runtime& runtime_;
+  std::vector<Change> to_here_;
 };
 
 }  // namespace musubi::sms

@@ -3,19 +3,18 @@
 #include <string>
 
 #include "base/export.h"
-#include "c_api/process.h"
+#include "c_api/global_heap.h"
+#include "c_api/job.h"
 #include "c_api/started_calls.h"
-#include "c_api/thread_objects.h"
 #include "musubi/sms.h"
 #include "runtime/threads/waiting.h"
 #include "sms/collective_calls.h"
-#include "sms/process.h"
-#include "sms/refusals.h"
+#include "sms/job.h"
 
 using musubi::Rank;
 using musubi::sms::Call;
 using musubi::sms::compare;
-using musubi::sms::Process;
+using musubi::sms::Job;
 using musubi::sms::process_in;
 using musubi::sms::refuse;
 
@@ -23,12 +22,12 @@ MUSUBI_EXPORT int sms_nproc = 0;
 MUSUBI_EXPORT int sms_proc_id = -1;
 
 MUSUBI_EXPORT void sms_startup(int argc, char** argv) {
-  Process& process = musubi::sms::join(argc, argv);
-  sms_nproc = static_cast<int>(process.runtime.ranks());
-  sms_proc_id = static_cast<int>(process.runtime.self().value);
-  musubi::runtime::note_team(process.runtime.self().value, process.runtime.ranks());
+  Job& job = musubi::sms::join(argc, argv);
+  sms_nproc = static_cast<int>(job.runtime.ranks());
+  sms_proc_id = static_cast<int>(job.runtime.self().value);
+  musubi::runtime::note_team(job.runtime.self().value, job.runtime.ranks());
   musubi::runtime::note_call(__builtin_return_address(0));
-  compare(process.runtime, {Call::startup});
+  compare(job.runtime, {Call::startup});
 }
 
 namespace {
@@ -36,16 +35,16 @@ namespace {
 // The job ends after the process that told the launcher first has ended: this must be process 0, which may
 // still have output to print. Its message precedes those of other processes, unless all processes report
 // together.
-void leave_job(Process& process) {
+void leave_job(Job& job) {
   musubi::c_api::wait_for_started_calls();
   musubi::c_api::give_back_thread_objects();
   std::fflush(nullptr);
-  musubi::runtime::Ending& ending = process.runtime.ending();
+  musubi::runtime::Ending& ending = job.runtime.ending();
   const bool is_together = ending.finishes_together();
-  if (process.runtime.self() == Rank{0} || is_together) ending.finish(0);
+  if (job.runtime.self() == Rank{0} || is_together) ending.finish(0);
   if (!is_together) {
-    compare(process.runtime, {Call::shutdown});
-    if (process.runtime.self() != Rank{0}) ending.finish(0);
+    compare(job.runtime, {Call::shutdown});
+    if (job.runtime.self() != Rank{0}) ending.finish(0);
   }
   musubi::c_api::let_go();
 }
@@ -54,12 +53,12 @@ void leave_job(Process& process) {
 
 MUSUBI_EXPORT void sms_shutdown(void) {
   musubi::runtime::note_call(__builtin_return_address(0));
-  Process& process = process_in("sms_shutdown");
-  if (process.held_locks.any())
-    refuse("sms_shutdown", "this process still holds lock " +
-                               std::to_string(process.held_locks._Find_first()) + ": call sms_unlock before");
-  compare(process.runtime, {Call::shutdown});
-  if (process.owns_job) leave_job(process);
+  Job& job = job_in("sms_shutdown");
+  if (job.held_locks.any())
+    refuse("sms_shutdown", "this process still holds lock " + std::to_string(job.held_locks._Find_first()) +
+                               ": call sms_unlock before");
+  compare(job.runtime, {Call::shutdown});
+  if (job.owns_job) leave_job(job);
   musubi::sms::let_go();
 }
 

@@ -1,4 +1,3 @@
-#include "sms/start_alone.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -15,7 +14,7 @@
 #include <vector>
 
 #include "sms/host_list.h"
-#include "sms/refusals.h"
+#include "sms/job.h"
 
 namespace musubi::sms {
 namespace {
@@ -33,7 +32,7 @@ std::uint32_t number_in(const std::string& text) {
   std::uint32_t number = 0;
   const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failure != std::errc{} || rest != text.data() + text.size() || number == 0)
-    refuse(own_name, "-n `" + text + "` is no number of processes: give 1 or more");
+    refuse(own_name, "-n `" + text + "` is not a number of processes: give 1 or more");
   return number;
 }
 
@@ -42,7 +41,7 @@ Options read_options(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); i += 2) {
     const std::string& name = words[i];
     if (name != "-n" && name != "-f" && name != "-r")
-      refuse(own_name, "`" + name + "` behind -- is no option of SMS: " + all_options + " are");
+      refuse(own_name, "`" + name + "` after -- is not an option of SMS: " + all_options + " are");
     if (i + 1 == words.size()) refuse(own_name, name + " lacks its value: " + all_options);
     if (name == "-n") options.processes = number_in(words[i + 1]);
     if (name == "-f") options.host_list = words[i + 1];

@@ -5,8 +5,7 @@
 #include "musubi/sms.h"
 #include "runtime/threads/waiting.h"
 #include "sms/collective_calls.h"
-#include "sms/process.h"
-#include "sms/refusals.h"
+#include "sms/job.h"
 
 using musubi::ConditionId;
 using musubi::LockId;
@@ -16,8 +15,8 @@ using musubi::runtime::Synchronization;
 using musubi::runtime::Wait;
 using musubi::runtime::Waiting;
 using musubi::sms::Call;
+using musubi::sms::Job;
 using musubi::sms::meet;
-using musubi::sms::Process;
 using musubi::sms::process_in;
 using musubi::sms::refuse;
 
@@ -33,9 +32,9 @@ LockId lock_in(const char* function, int lock) {
   return LockId{static_cast<std::uint32_t>(lock)};
 }
 
-LockId held_lock_in(const Process& process, const char* function, int lock) {
+LockId held_lock_in(const Job& job, const char* function, int lock) {
   const LockId id = lock_in(function, lock);
-  if (!process.held_locks[id.value])
+  if (!job.held_locks[id.value])
     refuse(function, "this process does not hold lock " + std::to_string(lock) + ": call sms_lock before");
   return id;
 }
@@ -51,54 +50,54 @@ ConditionId condition_in(const char* function, int condition) {
 
 MUSUBI_EXPORT void sms_barrier(int barrier_manager) {
   note_call(__builtin_return_address(0));
-  Process& process = process_in("sms_barrier");
-  meet(process.runtime, {Call::barrier, musubi::sms::manager_in(process, "sms_barrier", barrier_manager)});
-  process.page_managers.carry_out();
+  Job& job = job_in("sms_barrier");
+  meet(job.runtime, {Call::barrier, musubi::sms::manager_in(job, "sms_barrier", barrier_manager)});
+  job.page_managers.carry_out();
 }
 
 MUSUBI_EXPORT void sms_lock(int lock) {
   note_call(__builtin_return_address(0));
-  Process& process = process_in("sms_lock");
+  Job& job = job_in("sms_lock");
   const LockId id = lock_in("sms_lock", lock);
-  if (process.held_locks[id.value])
+  if (job.held_locks[id.value])
     refuse("sms_lock", "this process holds lock " + std::to_string(lock) +
                            " already: take it once, locks are not recursive");
   {
     const Waiting wait(Wait::numbered_lock, id.value);
-    process.runtime.synchronization().lock(id);
+    job.runtime.synchronization().lock(id);
   }
-  process.held_locks.set(id.value);
+  job.held_locks.set(id.value);
   musubi::runtime::note_lock_taken(id.value);
 }
 
 MUSUBI_EXPORT void sms_unlock(int lock) {
-  Process& process = process_in("sms_unlock");
-  const LockId id = held_lock_in(process, "sms_unlock", lock);
-  process.held_locks.reset(id.value);
+  Job& job = job_in("sms_unlock");
+  const LockId id = held_lock_in(job, "sms_unlock", lock);
+  job.held_locks.reset(id.value);
   musubi::runtime::note_lock_given_back(id.value);
-  process.runtime.synchronization().unlock(id);
+  job.runtime.synchronization().unlock(id);
 }
 
 // The lock counts as held during the wait: no other thread calls then.
 MUSUBI_EXPORT void sms_cond_wait(int condition, int lock) {
   note_call(__builtin_return_address(0));
-  Process& process = process_in("sms_cond_wait");
+  Job& job = job_in("sms_cond_wait");
   const ConditionId id = condition_in("sms_cond_wait", condition);
-  const LockId held = held_lock_in(process, "sms_cond_wait", lock);
+  const LockId held = held_lock_in(job, "sms_cond_wait", lock);
   musubi::runtime::note_lock_given_back(held.value);
   {
     const Waiting wait(Wait::signal, id.value);
-    process.runtime.coordination().wait(id, held, Coordination::forever);
+    job.runtime.coordination().wait(id, held, Coordination::forever);
   }
   musubi::runtime::note_lock_taken(held.value);
 }
 
 MUSUBI_EXPORT void sms_cond_signal(int condition) {
-  Process& process = process_in("sms_cond_signal");
-  process.runtime.coordination().signal(condition_in("sms_cond_signal", condition));
+  Job& job = job_in("sms_cond_signal");
+  job.runtime.coordination().signal(condition_in("sms_cond_signal", condition));
 }
 
 MUSUBI_EXPORT void sms_cond_broadcast(int condition) {
-  Process& process = process_in("sms_cond_broadcast");
-  process.runtime.coordination().broadcast(condition_in("sms_cond_broadcast", condition));
+  Job& job = job_in("sms_cond_broadcast");
+  job.runtime.coordination().broadcast(condition_in("sms_cond_broadcast", condition));
 }

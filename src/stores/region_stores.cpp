@@ -26,7 +26,8 @@ bool overlap(std::uintptr_t a, std::size_t a_bytes, std::uintptr_t b, std::size_
 // The addresses of a region's roots when it begins.
 class Addresses {
  public:
-  Addresses(const RegionStores& region, const Begin& begin, const DataObjects& data, const Objects& objects)
+  Addresses(const RegionStores& region, const Begin& begin, const DataObjects& data,
+            const MemoryKinds& objects)
       : region_(region), begin_(begin), data_(data), objects_(objects) {
     for (std::size_t i = 0; i < region.roots.all().size(); ++i) found_.push_back(find(region.roots.all()[i]));
   }
@@ -48,7 +49,7 @@ class Addresses {
   const RegionStores& region_;
   const Begin& begin_;
   const DataObjects& data_;
-  const Objects& objects_;
+  const MemoryKinds& objects_;
   std::vector<std::optional<std::uintptr_t>> found_;
 };
 
@@ -58,7 +59,7 @@ std::optional<std::uintptr_t> Addresses::find(const Roots::Found& root) const {
   if (!parent) return std::nullopt;
   const std::uintptr_t cell = *parent + static_cast<std::uintptr_t>(root.offset);
   const auto is_readable = [this](std::uintptr_t address) {
-    return objects_.kind_of(address) != Objects::Kind::apart || data_.segment_at(address).bytes != 0;
+    return objects_.kind_of(address) != MemoryKinds::Kind::apart || data_.segment_at(address).bytes != 0;
   };
   if (!is_readable(cell) || !is_readable(cell + word_bytes - 1)) return std::nullopt;
   std::uintptr_t pointer;
@@ -110,7 +111,7 @@ std::uint32_t unit_of(std::uintptr_t address, std::uint32_t stride, std::uint32_
 }  // namespace
 
 StoreBound bound_of(const RegionStores& region, const Begin& begin, const DataObjects& data,
-                    const Objects& objects) {
+                    const MemoryKinds& objects) {
   if (!region.is_known) return {};
   const Addresses addresses(region, begin, data, objects);
   BoundBuilder builder(region.words);
@@ -121,13 +122,13 @@ StoreBound bound_of(const RegionStores& region, const Begin& begin, const DataOb
     const std::optional<std::uintptr_t> base = addresses.of(to.root);
     if (!base || addresses.may_change(to.root)) return {};
     const std::uintptr_t place = *base + static_cast<std::uintptr_t>(to.offset);
-    const Objects::Kind kind = objects.kind_of(*base);
+    const MemoryKinds::Kind kind = objects.kind_of(*base);
     // A word that is no valid address may be an index, with the pointer unknown.
-    if (kind == Objects::Kind::apart && Roots::is_found(to.root) &&
+    if (kind == MemoryKinds::Kind::apart && Roots::is_found(to.root) &&
         region.roots[to.root].parent != Root::number)
       return {};
     // Frames of the region belong to its threads.
-    if (kind != Objects::Kind::shared && !begin.frames.contains(*base)) continue;
+    if (kind != MemoryKinds::Kind::shared && !begin.frames.contains(*base)) continue;
     const std::uint32_t unit = unit_of(place, to.stride, site.bytes);
     widest = std::max(widest, unit);
     if (unit >= builder.widest()) continue;

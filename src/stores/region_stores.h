@@ -5,13 +5,38 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/address_range.h"
 #include "base/store_bound.h"
 #include "stores/data_objects.h"
-#include "stores/objects.h"
 #include "stores/roots.h"
-#include "stores/site.h"
+#include "stores/value.h"
 
 namespace musubi::stores {
+
+// One instruction that stores.
+struct Site {
+  Value address;
+  std::uint32_t bytes = 0;
+  bool is_atomic = false;  // does not merge
+  friend bool operator==(const Site&, const Site&) = default;
+};
+
+// The purpose of memory, as far as only the runtime knows it.
+class MemoryKinds {
+ public:
+  enum class Kind : std::uint8_t {
+    apart,  // not shared by ranks
+    stack,
+    shared,
+  };
+  virtual Kind kind_of(std::uintptr_t address) const noexcept = 0;
+  // The allocations that a pointer to the shared address `address` may refer to: the one that contains it,
+  // and those that may end there. A wider range if they are not known.
+  virtual AddressRange allocations_at(std::uintptr_t address) const noexcept = 0;
+
+ protected:
+  ~MemoryKinds() = default;
+};
 
 struct RegionStores {
   static constexpr std::size_t sites_max = 256;
@@ -36,6 +61,6 @@ struct Begin {
 // The bound of the stores of `region` until it ends. `data`: the program's variables; `objects`: all other
 // shared memory.
 StoreBound bound_of(const RegionStores& region, const Begin& begin, const DataObjects& data,
-                    const Objects& objects);
+                    const MemoryKinds& objects);
 
 }  // namespace musubi::stores

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/address_range.h"
+#include "stores/data_objects.h"
 #include "stores/value.h"
 
 namespace musubi::stores {
@@ -40,6 +41,23 @@ class Roots {
   Root find_or_add(const Found& wanted);
 
   std::vector<Found> found_;
+};
+
+// Turns addresses named by code, and words loaded by it, into values.
+class Places {
+ public:
+  explicit Places(const DataObjects& objects) : objects_(objects) {}
+
+  // A number that may be the address of a variable.
+  Value named(std::uintptr_t number);
+  // The word loaded from `address`, which is in no frame.
+  Value loaded(const Value& address);
+
+  const Roots& roots() const { return roots_; }
+
+ private:
+  const DataObjects& objects_;
+  Roots roots_;
 };
 
 }  // namespace musubi::stores

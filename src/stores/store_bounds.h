@@ -7,7 +7,6 @@
 #include "base/store_bound.h"
 #include "stores/data_objects.h"
 #include "stores/loaded_code.h"
-#include "stores/objects.h"
 #include "stores/region_stores.h"
 
 namespace musubi::stores {
@@ -15,7 +14,7 @@ namespace musubi::stores {
 class StoreBounds {
  public:
   // `objects` outlives this.
-  explicit StoreBounds(const Objects& objects) : objects_(objects) {}
+  explicit StoreBounds(const MemoryKinds& objects) : objects_(objects) {}
 
   // The bound for the function at `function`, which is about to be called. Reads the pointers that the code
   // will read. The first call takes some 100 ns for each instruction that the function can reach, up to a
@@ -23,7 +22,7 @@ class StoreBounds {
   StoreBound of(std::uintptr_t function, const Begin& begin);
 
  private:
-  const Objects& objects_;
+  const MemoryKinds& objects_;
   LoadedCode code_;
   DataObjects data_;
   std::unordered_map<std::uintptr_t, RegionStores> regions_;

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "stores/loaded_code.h"
-#include "stores/places.h"
 #include "stores/region_stores.h"
+#include "stores/roots.h"
 #include "stores/x86_64_step.h"
 
 namespace musubi::stores::x86_64 {

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "stores/places.h"
-#include "stores/site.h"
+#include "stores/region_stores.h"
+#include "stores/roots.h"
 #include "stores/x86_64_frame.h"
 
 namespace musubi::stores::x86_64 {

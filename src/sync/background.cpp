@@ -3,19 +3,19 @@
 namespace musubi::sync {
 
 // Result: whether it may work. `worst`: the kind of barrier at which it still may.
-Task<bool> Background::begin(Stand::Barrier worst) {
-  stand_.begin_background();
-  if (stand_.barrier() > worst) {
-    stand_.end_background();
+Task<bool> Background::begin(RankActivity::Barrier worst) {
+  activity_.begin_background();
+  if (activity_.barrier() > worst) {
+    activity_.end_background();
     co_return false;
   }
-  for (unsigned look = 0; stand_.operates(); ++look) co_await pause(look);
+  for (unsigned look = 0; activity_.operates(); ++look) co_await pause(look);
   co_return true;
 }
 
 // Whether the rank's barrier has released the writes under all policies, those under the first one in order.
 Task<bool> Background::has_released_at_barrier() {
-  if (!stand_.has_released_at_barrier()) co_return false;
+  if (!activity_.has_released_at_barrier()) co_return false;
   co_return co_await ordering_.has_released_at_barrier();
 }
 
@@ -23,10 +23,10 @@ Task<bool> Background::answer() {
   for (unsigned attempt = 0;; ++attempt) {
     const std::uint64_t request = flags_.unanswered();
     if (request == 0) co_return attempt != 0;
-    const bool may_work = co_await begin(Stand::Barrier::beside_others);
+    const bool may_work = co_await begin(RankActivity::Barrier::beside_others);
     if (may_work) {
       co_await flags_.answer(true);
-      stand_.end_background();
+      activity_.end_background();
       counters_.add(trace::Counter::background_releases);
       co_return true;
     }
@@ -46,7 +46,7 @@ std::uint64_t Background::changes() const {
   return counters_.get(trace::Counter::invalidations) + counters_.get(trace::Counter::fetches);
 }
 
-Task<bool> Background::turn(bool silent) {
+Task<bool> Background::poll(bool silent) {
   counters_.add(trace::Counter::background_turns);
   co_await flags_.request_releases();
   for (unsigned look = 0;; ++look) {
@@ -55,20 +55,20 @@ Task<bool> Background::turn(bool silent) {
     (void)co_await answer();
     co_await pause(look);
   }
-  const bool may_work = co_await begin(Stand::Barrier::none);
+  const bool may_work = co_await begin(RankActivity::Barrier::none);
   if (!may_work) co_return false;
   const std::uint64_t before = changes();
   bool helps = false;
   if (flags_.all_keep_order()) {
-    co_await flags_.acquire_beside();
+    co_await flags_.acquire_in_order();
     helps = changes() != before;
     if (helps && silent) co_await flags_.keep_in_use();
     certain_in_.store(flags_.settled());
   } else {
-    helps = co_await turn_beside_unordered(silent);
+    helps = co_await poll_without_order(silent);
   }
   if (changes() != before) counters_.add(trace::Counter::background_finds);
-  stand_.end_background();
+  activity_.end_background();
   co_return helps;
 }
 
@@ -76,14 +76,14 @@ Task<bool> Background::turn(bool silent) {
 // already. No thread sees the changes until all ranks are known to keep order. Order has a cost: it is not
 // kept for programs that only compute. A spinning thread faults on a closed page before this task ends, which
 // distinguishes it.
-Task<bool> Background::turn_beside_unordered(bool silent) {
+Task<bool> Background::poll_without_order(bool silent) {
   co_await ordering_.hold_openings();
   const std::uint64_t before = changes();
   ordering_.set_ordered(true);
-  co_await flags_.acquire_beside();
+  co_await flags_.acquire_in_order();
   const bool found = changes() != before;
   bool keeps = flags_.in_use();
-  if (!keeps && found && silent) keeps = co_await somebody_rereads();
+  if (!keeps && found && silent) keeps = co_await a_thread_rereads();
   if (!keeps) {
     co_await flags_.end_if_unused();
   } else {
@@ -91,7 +91,7 @@ Task<bool> Background::turn_beside_unordered(bool silent) {
     co_await flags_.pass_credit_on();
     co_await flags_.settle();
     co_await flags_.ask_all();
-    co_await flags_.acquire_beside();
+    co_await flags_.acquire_in_order();
     certain_in_.store(flags_.settled());
   }
   ordering_.allow_openings();
@@ -99,7 +99,7 @@ Task<bool> Background::turn_beside_unordered(bool silent) {
   co_return helps;
 }
 
-Task<bool> Background::somebody_rereads() {
+Task<bool> Background::a_thread_rereads() {
   constexpr unsigned looks = 3, long_pause = 100;
   using coherence::Reread;
   for (unsigned look = 0;; ++look) {

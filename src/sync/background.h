@@ -19,7 +19,7 @@
 #include "base/task.h"
 #include "coherence/protocol.h"
 #include "sync/flag_order.h"
-#include "sync/stand.h"
+#include "sync/rank_activity.h"
 #include "trace/counters.h"
 
 namespace musubi::sync {
@@ -27,8 +27,9 @@ namespace musubi::sync {
 // One object per rank. Its tasks run one at a time, on a thread that runs no program code.
 class Background {
  public:
-  Background(FlagOrder& flags, coherence::Ordering& ordering, Stand& stand, trace::Counters& counters)
-      : flags_(flags), ordering_(ordering), stand_(stand), counters_(counters) {}
+  Background(FlagOrder& flags, coherence::Ordering& ordering, RankActivity& activity,
+             trace::Counters& counters)
+      : flags_(flags), ordering_(ordering), activity_(activity), counters_(counters) {}
 
   // Answers other ranks that have asked for a release, or for a lock that this rank keeps. Result: whether
   // any had.
@@ -36,7 +37,7 @@ class Background {
   // Polls. Result: whether a thread here may wait for bytes that other ranks have changed. `silent`: no
   // thread of this rank has called the runtime for a while. Only then may the poll make the job keep order,
   // or keep it longer.
-  Task<bool> turn(bool silent = true);
+  Task<bool> poll(bool silent = true);
   // Whether order is kept, and a poll has ended since all ranks keep it: from then on no flag becomes visible
   // before its data.
   bool is_certain() const noexcept {
@@ -44,15 +45,15 @@ class Background {
   }
 
  private:
-  Task<bool> begin(Stand::Barrier worst);
+  Task<bool> begin(RankActivity::Barrier worst);
   Task<bool> has_released_at_barrier();
-  Task<bool> turn_beside_unordered(bool silent);
-  Task<bool> somebody_rereads();
+  Task<bool> poll_without_order(bool silent);
+  Task<bool> a_thread_rereads();
   std::uint64_t changes() const;
 
   FlagOrder& flags_;
   coherence::Ordering& ordering_;
-  Stand& stand_;
+  RankActivity& activity_;
   trace::Counters& counters_;
   std::atomic<std::uint64_t> certain_in_{0};
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/check.h"
 #include "base/event.h"
 #include "coherence/core/block_words.h"
 #include "coherence/core/packed_notice.h"
@@ -77,20 +78,29 @@ struct Barrier::Parts {
   // A rank's board: a slot for each [parity of the epoch][round]. Without direct access it is the sender's,
   // and holds only the notices.
   std::size_t slot_offset(std::uint32_t round) const {
+    MUSUBI_CHECK(round < rounds);
     return ((epoch & 1) * rounds + round) * BarrierSlot::bytes(notices_max);
   }
   BarrierSlot slot_of_receiver(std::uint32_t round) {
+    MUSUBI_CHECK(direct && round < rounds);
     std::byte*& of_receiver = boards[round];
     if (of_receiver == nullptr) {
-      of_receiver = fabric.direct(receiver(round), coherence::control_region) + board_offset;
+      std::byte* const region = fabric.direct(receiver(round), coherence::control_region);
+      MUSUBI_CHECK(region != nullptr, "rank %u is not near", receiver(round).value);
+      of_receiver = region + board_offset;
     }
     return BarrierSlot(of_receiver + slot_offset(round));
   }
   BarrierInbox& inbox(std::uint64_t of_epoch, std::uint32_t round) {
+    MUSUBI_CHECK(round < rounds);
     return inboxes[(of_epoch & 1) * rounds + round];
   }
-  Rank receiver(unsigned round) const { return Rank{(fabric.self().value + (1u << round)) % fabric.ranks()}; }
+  Rank receiver(unsigned round) const {
+    MUSUBI_CHECK(round < rounds);
+    return Rank{(fabric.self().value + (1u << round)) % fabric.ranks()};
+  }
   Rank sender(unsigned round) const {
+    MUSUBI_CHECK(round < rounds);
     return Rank{(fabric.self().value + fabric.ranks() - (1u << round)) % fabric.ranks()};
   }
 

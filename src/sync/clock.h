@@ -8,9 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/task.h"
 #include "coherence/protocol.h"
+#include "coherence/regions.h"
 #include "fabric/fabric.h"
+#include "fabric/transfer.h"
 #include "hooks/hooks.h"
 
 namespace musubi::sync {
@@ -30,17 +33,44 @@ class Clock {
   }
 
   // Raises the channel's clock to cover this rank's releases and acquires so far.
-  Task<> raise(Channel channel);
+  Task<> raise(Channel channel) {
+    const std::size_t number = number_of(channel);
+    const std::uint64_t wanted = protocol_.clock().value;
+    std::uint64_t expected = seen_[number].load(std::memory_order_relaxed);
+    while (expected < wanted) {
+      std::uint64_t seen = 0;
+      std::array<fabric::Step, 1> step{
+          fabric::compare_swap(coherence::control_region, offset_of(number), &seen, expected, wanted)};
+      co_await fabric::transfer(fabric_, keeper_of(number), step);
+      if (seen == expected) seen = wanted;
+      expected = seen;
+    }
+    seen_[number].store(expected, std::memory_order_relaxed);
+  }
   // Makes all releases that the channel's clock covers visible here.
-  Task<> acquire(Channel channel);
+  Task<> acquire(Channel channel) {
+    const std::size_t number =
+        number_of(hooks_.injected(InjectedBug::clock_of_another_channel) ? channel + 1 : channel);
+    LogicalTime now{};
+    std::array<fabric::Step, 1> step{
+        fabric::get(coherence::control_region, offset_of(number), &now.value, sizeof now.value)};
+    co_await fabric::transfer(fabric_, keeper_of(number), step);
+    co_await protocol_.acquire_clock(now);
+  }
 
  private:
   // Neighbouring channels, such as neighbouring words, have clocks at different ranks.
-  static std::size_t number_of(Channel channel) noexcept;
+  static std::size_t number_of(Channel channel) noexcept {
+    constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
+    static_assert(word_count == std::size_t{1} << (64 - 54));
+    return channel * golden >> 54;
+  }
   Rank keeper_of(std::size_t number) const noexcept {
+    MUSUBI_CHECK(number < word_count);
     return Rank{static_cast<std::uint32_t>(number % fabric_.ranks())};
   }
   std::uint64_t offset_of(std::size_t number) const noexcept {
+    MUSUBI_CHECK(number < word_count);
     return offset_ + number / fabric_.ranks() * sizeof(std::uint64_t);
   }
 

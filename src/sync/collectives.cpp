@@ -10,10 +10,11 @@
 namespace musubi::sync {
 namespace {
 
-constexpr std::size_t value_bytes_min = 64;  // that every job can gather in one call
+constexpr std::size_t value_bytes_min = 64;  // that every job can gather at once
 
 // Small jobs take one message per round.
 std::size_t bytes_max_for(std::uint32_t ranks, std::size_t payload_max) {
+  MUSUBI_CHECK(ranks != 0);
   const std::size_t blocks = std::max<std::size_t>(1, ranks / 2);
   return std::max(value_bytes_min, payload_max / blocks / 16 * 16);
 }
@@ -39,6 +40,7 @@ Collectives::Collectives(fabric::Fabric& fabric, Hooks hooks)
 
 // Number of values in a message of this round: those of its sender and of the ranks before it.
 std::uint32_t Collectives::blocks_in(unsigned round) const {
+  MUSUBI_CHECK(round < rounds_);
   return std::min(1u << round, ranks_ - (1u << round));
 }
 
@@ -57,6 +59,7 @@ std::span<std::byte> Collectives::outgoing(const CollectiveTerms& terms, unsigne
 }
 
 Task<> Collectives::send(std::uint64_t position, const CollectiveTerms& terms, unsigned round) {
+  MUSUBI_CHECK(terms.bytes <= bytes_max_);
   const std::span<const std::byte> bytes = outgoing(terms, round, self_);
   const Rank peer{(self_ + (1u << round)) % ranks_};
   std::size_t offset = 0;
@@ -75,6 +78,8 @@ Task<> Collectives::send(std::uint64_t position, const CollectiveTerms& terms, u
 
 Task<bool> Collectives::gather(const CollectiveTerms& terms, std::span<const std::byte> mine) {
   MUSUBI_CHECK(mine.size() == terms.bytes && mine.size() <= bytes_max_);
+  MUSUBI_CHECK(terms.giver == CollectiveTerms::all_give || terms.giver < ranks_);
+  MUSUBI_CHECK((state_.load(std::memory_order_relaxed) & in_barrier) == 0);
   const std::uint64_t position = state_.load(std::memory_order_relaxed) / 2 + 1;
   state_.store(position * 2);
   value_bytes_ = mine.size();
@@ -97,6 +102,7 @@ Task<bool> Collectives::gather(const CollectiveTerms& terms, std::span<const std
 }
 
 std::span<const std::byte> Collectives::value_of(Rank rank) const {
+  MUSUBI_CHECK(rank.value < ranks_);
   return {values_.data() + slot_of(rank.value) * value_bytes_, value_bytes_};
 }
 
@@ -139,6 +145,7 @@ bool Collectives::is_damaged(Rank from, const Header& header, std::size_t bytes)
 // sees the other.
 void Collectives::begin_barrier(const CollectiveTerms& terms) noexcept {
   if (rounds_ == 0) return;
+  MUSUBI_CHECK((state_.load(std::memory_order_relaxed) & in_barrier) == 0);
   const std::uint64_t position = state_.load(std::memory_order_relaxed) / 2 + 1;
   barrier_ = terms;
   state_.exchange(position * 2 | in_barrier);
@@ -147,7 +154,7 @@ void Collectives::begin_barrier(const CollectiveTerms& terms) noexcept {
 }
 
 void Collectives::tell(const CollectiveTerms& own, Rank other, const CollectiveTerms& theirs) noexcept {
-  MUSUBI_CHECK(mismatch_listener_ != nullptr, "rank %u is in another call of all ranks", other.value);
+  MUSUBI_CHECK(mismatch_listener_ != nullptr, "rank %u is in another collective operation", other.value);
   mismatch_listener_->on_mismatch(own, other, theirs);
 }
 

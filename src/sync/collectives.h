@@ -2,9 +2,9 @@
 // messages (the all-to-all broadcast of Bruck et al. 1997), each with the values that its sender has
 // gathered. Orders nothing in shared memory.
 //
-// Mismatching calls are detected. A rank in a call sends its first message before it waits. The messages of
-// the first round form a ring of all ranks; if the calls differ, at least one rank receives a message of
-// another call and detects it, even in a barrier.
+// Mismatching operations are detected. A rank sends its first message before it waits. The messages of the
+// first round form a ring of all ranks; if the operations differ, at least one rank receives a message of
+// another operation and detects it, even in a barrier.
 #pragma once
 
 #include <atomic>
@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/check.h"
 #include "base/event.h"
 #include "base/ids.h"
 #include "base/task.h"
@@ -21,12 +22,12 @@
 
 namespace musubi::sync {
 
-// The parameters of one call, which must be equal on all ranks. The caller defines their meaning, except for
-// `bytes`, the size of each rank's value, and `giver`.
+// The parameters of one operation, which must be equal on all ranks. The caller defines their meaning, except
+// for `bytes`, the size of each rank's value, and `giver`.
 struct CollectiveTerms {
   static constexpr std::uint32_t all_give = ~std::uint32_t{0};
 
-  std::uint32_t call = 0;
+  std::uint32_t call = 0;  // which operation
   std::uint32_t detail = 0;
   std::uint32_t root = 0;
   std::uint32_t giver = all_give;  // the only rank whose value counts; all_give: every rank's does
@@ -40,8 +41,8 @@ class Collectives final : public fabric::Listener {
  public:
   class MismatchListener {
    public:
-    // This rank is in `own` and `other` is in `theirs`, as the same call of the job. Called by any thread
-    // that polls, perhaps more than once. Must not block.
+    // This rank is in `own` and `other` is in `theirs`, as the same operation of the job. Called by any
+    // thread that polls, perhaps more than once. Must not block.
     virtual void on_mismatch(const CollectiveTerms& own, Rank other,
                              const CollectiveTerms& theirs) noexcept = 0;
 
@@ -50,21 +51,22 @@ class Collectives final : public fabric::Listener {
   };
 
   explicit Collectives(fabric::Fabric& fabric, Hooks hooks = {});
-  // Before the first call; the listener outlives the last.
+  // Before the first operation; the listener outlives the last.
   void set_mismatch_listener(MismatchListener* listener) { mismatch_listener_ = listener; }
 
-  // Limit of a value in one call. Less in large jobs.
+  // Limit of a value in one operation. Less in large jobs.
   std::size_t bytes_max() const { return bytes_max_; }
 
-  // One call at a time per rank; all ranks, in the same order. Result: false if the calls do not match; the
-  // listener has been told, and no call may follow.
+  // One operation at a time per rank; all ranks, in the same order. Result: false if they do not match; the
+  // listener has been told, and no operation may follow.
   Task<bool> gather(const CollectiveTerms& terms, std::span<const std::byte> mine);
-  // After gather(), until the next call: the value of `rank`, which must have given one.
+  // After gather(), until the next operation: the value of `rank`, which must have given one.
   std::span<const std::byte> value_of(Rank rank) const;
 
-  // Around a barrier of another kind that is one of the sequence of calls.
+  // Around a barrier of another kind that is one of the sequence of operations.
   void begin_barrier(const CollectiveTerms& terms) noexcept;
   void end_barrier() noexcept {
+    MUSUBI_CHECK(rounds_ == 0 || (state_.load(std::memory_order_relaxed) & in_barrier) != 0);
     state_.store(state_.load(std::memory_order_relaxed) & ~in_barrier, std::memory_order_relaxed);
   }
 
@@ -72,7 +74,7 @@ class Collectives final : public fabric::Listener {
 
  private:
   struct Header {
-    std::uint64_t position;  // of the call, among all
+    std::uint64_t position;  // of the operation, among all
     std::uint32_t round;
     std::uint32_t offset;  // of these bytes within the round's
     std::uint32_t bytes;   // of the round
@@ -85,8 +87,8 @@ class Collectives final : public fabric::Listener {
     std::byte payload[payload_max];
   };
   static_assert(sizeof(Message) == fabric::message_bytes_max);
-  // Two calls can be in progress at once, as with barriers: a rank cannot be two ahead without a message of
-  // this one.
+  // Two operations can be in progress at once, as with barriers: a rank cannot be two ahead without a message
+  // of this one.
   struct Inbox {
     CollectiveTerms terms;
     std::vector<std::byte> bytes;
@@ -96,10 +98,14 @@ class Collectives final : public fabric::Listener {
   };
   static constexpr std::uint64_t in_barrier = 1;  // low bit of state_; the rest is the position
 
-  std::uint32_t slot_of(std::uint32_t rank) const { return (self_ + ranks_ - rank) % ranks_; }
+  std::uint32_t slot_of(std::uint32_t rank) const {
+    MUSUBI_CHECK(rank < ranks_);
+    return (self_ + ranks_ - rank) % ranks_;
+  }
   std::uint32_t blocks_in(unsigned round) const;
   std::span<std::byte> outgoing(const CollectiveTerms& terms, unsigned round, std::uint32_t sender);
   Inbox& inbox(std::uint64_t position, unsigned round) {
+    MUSUBI_CHECK(round < rounds_);
     if (hooks_.injected(InjectedBug::collective_inboxes_mixed)) position = 0;
     return inboxes_[(position & 1) * rounds_ + round];
   }
@@ -115,7 +121,7 @@ class Collectives final : public fabric::Listener {
   [[no_unique_address]] const Hooks hooks_;
   std::vector<Inbox> inboxes_;     // [parity of the position][round]
   std::vector<std::byte> values_;  // by slot: the distance of the rank before this one
-  std::size_t value_bytes_ = 0;    // of the last call
+  std::size_t value_bytes_ = 0;    // of the last operation
   CollectiveTerms barrier_;        // of the barrier in progress
   std::atomic<std::uint64_t> state_{0};
   std::atomic<std::uint64_t> newest_{0};  // position of the newest message

@@ -1,8 +1,11 @@
 #include "sync/conditions.h"
 
+#include "base/check.h"
+
 namespace musubi::sync {
 
 Task<> Conditions::join(ConditionId condition, Wait& wait) {
+  MUSUBI_CHECK(!wait.waiter_, "one wait joins two queues");
   wait.waiter_.emplace(records_, false);
   if (hooks_.injected(InjectedBug::condition_joined_late)) co_return;
   WaitRecords::Opened opened = co_await records_.open(record(condition));
@@ -13,6 +16,8 @@ Task<> Conditions::join(ConditionId condition, Wait& wait) {
 // Another thread may have taken this one out of the queue just before the wait expired. Then it counts as
 // chosen: otherwise the signal would be lost to the other waiting threads.
 Task<bool> Conditions::await(ConditionId condition, Wait& wait) {
+  MUSUBI_CHECK(wait.waiter_.has_value());
+  MUSUBI_CHECK(wait.waiter_.has_value(), "a wait that joined no queue");
   WaitRecords::Waiter& waiter = *wait.waiter_;
   if (hooks_.injected(InjectedBug::condition_joined_late)) {
     WaitRecords::Opened late = co_await records_.open(record(condition));

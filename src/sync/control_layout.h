@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
 #include "sync/barrier.h"
 #include "sync/clock.h"
 #include "sync/flag_order.h"
@@ -37,6 +38,8 @@ struct ControlLayout {
   std::size_t bytes;  // of the whole region
 
   static ControlLayout of(const ControlSizes& sizes) {
+    MUSUBI_CHECK(sizes.ranks != 0);
+    MUSUBI_CHECK(sizes.ranks != 0 && sizes.waiters < WaiterLink::nodes_max);
     ControlLayout layout{};
     std::uint64_t end = 0;
     const auto place = [&end](std::size_t part_bytes) {

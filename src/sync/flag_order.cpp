@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "base/check.h"
 #include "base/task_group.h"
 #include "coherence/core/block_words.h"
 #include "coherence/regions.h"
@@ -44,15 +45,15 @@ class AnnouncedModification final : public coherence::Modification {
 
 // During its life blocks are updated in place although their pages are open, unless sibling threads would see
 // that.
-class QuiescentMeanwhile {
+class QuiescentScope {
  public:
-  QuiescentMeanwhile(coherence::Ordering& ordering, bool siblings) : ordering_(ordering), stands_(!siblings) {
+  QuiescentScope(coherence::Ordering& ordering, bool siblings) : ordering_(ordering), stands_(!siblings) {
     if (stands_) ordering_.set_quiescent(true);
   }
-  ~QuiescentMeanwhile() {
+  ~QuiescentScope() {
     if (stands_) ordering_.set_quiescent(false);
   }
-  QuiescentMeanwhile(const QuiescentMeanwhile&) = delete;
+  QuiescentScope(const QuiescentScope&) = delete;
 
  private:
   coherence::Ordering& ordering_;
@@ -96,6 +97,7 @@ Task<> FlagOrder::renew() {
 }
 
 Task<> FlagOrder::give_credit(std::uint64_t barriers) {
+  MUSUBI_CHECK(barriers != 0);
   const std::uint64_t until = barriers_.load() + barriers;
   for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
     std::uint64_t expected = 0;
@@ -135,6 +137,7 @@ void FlagOrder::be_alone_if_possible() noexcept {
 
 bool FlagOrder::begin_alone_at_once() noexcept {
   if (bell_ == nullptr) return true;
+  MUSUBI_CHECK(fabric_.self() == Rank{0});
   in_serial_part_.store(true);
   const auto pass = change_gate_.try_enter();
   if (pass) be_alone_if_possible();
@@ -157,6 +160,7 @@ Task<> FlagOrder::end_alone() {
 
 Task<> FlagOrder::join_lone_rank() {
   if (bell_ == nullptr || hooks_.injected(InjectedBug::lone_rank_not_told)) co_return;
+  MUSUBI_CHECK(fabric_.self() != Rank{0});
   std::uint64_t before = 0;
   std::array<fabric::Step, 1> step{fabric::fetch_add(control_region, offset_of(guests), &before, 1)};
   co_await fabric::transfer(fabric_, Rank{0}, step);
@@ -168,28 +172,28 @@ Task<> FlagOrder::join_lone_rank() {
 Task<> FlagOrder::release(Channel channel, bool siblings) {
   if (is_alone()) co_return;
   if (must_settle()) co_await settle();
-  const QuiescentMeanwhile stands(ordering_, siblings);
+  const QuiescentScope quiescent(ordering_, siblings);
   co_await release_announced(siblings);
   co_await clock_.raise(channel);
-  if (!siblings) co_await acquire_what_shows();
+  if (!siblings) co_await acquire_shown_changes();
 }
 
 Task<> FlagOrder::flush(bool siblings) {
   if (is_alone()) co_return;
   if (must_settle()) co_await settle();
-  const QuiescentMeanwhile stands(ordering_, siblings);
+  const QuiescentScope quiescent(ordering_, siblings);
   co_await release_announced(siblings);
   co_await acquire_in_order();
 }
 
 Task<> FlagOrder::hand_over(Task<> unlock, bool siblings) {
   if (must_settle()) co_await settle();
-  const QuiescentMeanwhile stands(ordering_, siblings);
+  const QuiescentScope quiescent(ordering_, siblings);
   announce();
   co_await std::move(unlock);
   if (in_use()) co_await release_all(siblings);
   note_end();
-  if (!siblings) co_await acquire_what_shows();
+  if (!siblings) co_await acquire_shown_changes();
 }
 
 // Ordered as an atomic instruction of a processor: a thread that sees the operation sees all earlier writes
@@ -204,7 +208,7 @@ Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, b
   }
   if (!in_use() || modification.orders_nothing) co_return co_await protocol_.modify(block, modification);
   if (must_settle()) co_await settle();
-  const QuiescentMeanwhile stands(ordering_, siblings);
+  const QuiescentScope quiescent(ordering_, siblings);
   co_await release_announced(siblings);
   AnnouncedModification announced(modification, [this] { announce(); });
   co_await protocol_.modify(block, announced);
@@ -243,7 +247,7 @@ Task<> FlagOrder::acquire_from(Rank peer) {
 
 Task<> FlagOrder::acquire(bool siblings) {
   if (must_settle()) co_await settle();
-  const QuiescentMeanwhile stands(ordering_, siblings);
+  const QuiescentScope quiescent(ordering_, siblings);
   co_await acquire_in_order();
 }
 
@@ -268,7 +272,7 @@ Task<> FlagOrder::acquire_in_order() {
 }
 
 // Runs before the thread for which the pages were changed continues.
-Task<> FlagOrder::acquire_what_shows() {
+Task<> FlagOrder::acquire_shown_changes() {
   if (ordering_.shows_unordered()) co_await acquire_in_order();
 }
 
@@ -285,8 +289,10 @@ Task<bool> FlagOrder::fault(BlockId block, coherence::Touch touch, bool siblings
 
 Task<> FlagOrder::before_barrier(bool siblings) {
   barriers_.fetch_add(1);
-  if (word(credit).fetch_sub(1) == 1) co_await end_if_unused();
-  const QuiescentMeanwhile stands(ordering_, siblings);
+  const std::uint64_t left = word(credit).fetch_sub(1);
+  MUSUBI_CHECK(left != 0, "a barrier in order, and order is not in use");
+  if (left == 1) co_await end_if_unused();
+  const QuiescentScope quiescent(ordering_, siblings);
   co_await release_announced(siblings);
 }
 
@@ -296,7 +302,7 @@ Task<> FlagOrder::before_barrier(bool siblings) {
 Task<> FlagOrder::after_barrier(bool siblings) {
   if (must_settle() && !hooks_.injected(InjectedBug::order_not_kept_behind_barrier)) {
     co_await settle();
-    const QuiescentMeanwhile stands(ordering_, siblings);
+    const QuiescentScope quiescent(ordering_, siblings);
     co_await release_announced(siblings);
   }
   if (ordering_.holds_back() || ordering_.shows_unordered()) co_await acquire(siblings);

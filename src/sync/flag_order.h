@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/check.h"
 #include "base/event.h"
 #include "base/task.h"
 #include "coherence/core/parameters.h"
@@ -148,7 +149,7 @@ class FlagOrder final : public ReleaseRequests {
   }
   // Gives all other ranks this rank's credit: the rank that gave it may not have reached them yet.
   Task<> pass_credit_on();
-  Task<> acquire_beside();
+  Task<> acquire_in_order();
   Task<> ask_all();
   // ask_all() in two parts: the caller may answer between two polls. `look`: the number of polls so far.
   Task<> request_releases();
@@ -172,7 +173,7 @@ class FlagOrder final : public ReleaseRequests {
   // For locks that kept_locks() returned before the release of a barrier; call it after that release. Does
   // not wait.
   void free(LockTable::Kept kept) noexcept {
-    if (locks_ != nullptr && !locks_->free(kept)) call_background();
+    if (locks_ != nullptr && !locks_->free(kept)) wake_background();
   }
 
  private:
@@ -195,7 +196,9 @@ class FlagOrder final : public ReleaseRequests {
     if (!hooks_.injected(InjectedBug::release_not_announced)) word(begun).fetch_add(1);
   }
   void note_end() noexcept {
-    if (!hooks_.injected(InjectedBug::release_not_announced)) word(finished).fetch_add(1);
+    if (hooks_.injected(InjectedBug::release_not_announced)) return;
+    const std::uint64_t before = word(finished).fetch_add(1);
+    MUSUBI_CHECK(before < word(begun).load(), "the end of a release that was not announced");
   }
   Task<> release_all(bool siblings);
   Task<> release_announced(bool siblings);
@@ -209,7 +212,8 @@ class FlagOrder final : public ReleaseRequests {
     return until > passed ? until - passed : 0;
   }
   // Makes the background of this rank answer once more. Any thread.
-  void call_background() noexcept {
+  void wake_background() noexcept {
+    MUSUBI_CHECK(bell_ != nullptr);
     word(asked).fetch_add(1);
     (void)bell_->ring(fabric_.self());
   }
@@ -221,8 +225,7 @@ class FlagOrder final : public ReleaseRequests {
   Task<> await_answer(Rank peer, std::uint64_t request);
   Task<std::uint64_t> await_releases(Rank peer);
   Task<> acquire_from(Rank peer);
-  Task<> acquire_in_order();
-  Task<> acquire_what_shows();
+  Task<> acquire_shown_changes();
 
   fabric::Fabric& fabric_;
   coherence::Protocol& protocol_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/check.h"
 #include "coherence/core/block_words.h"
 #include "coherence/regions.h"
 #include "fabric/transfer.h"
@@ -66,12 +67,9 @@ Task<> FlagOrder::pass_credit_on() {
   if (left != 0 && assured() == 0) co_await give_credit(left);
 }
 
-Task<> FlagOrder::acquire_beside() {
-  return acquire_in_order();
-}
-
 // Result: the number of the request.
 Task<std::uint64_t> FlagOrder::count_request(Rank peer) {
+  MUSUBI_CHECK(peer.value < fabric_.ranks());
   std::uint64_t before = 0;
   std::array<fabric::Step, 1> step{fabric::fetch_add(control_region, offset_of(asked), &before, 1)};
   co_await fabric::transfer(fabric_, peer, step);
@@ -79,6 +77,8 @@ Task<std::uint64_t> FlagOrder::count_request(Rank peer) {
 }
 
 Task<std::uint64_t> FlagOrder::request(Rank peer) {
+  MUSUBI_CHECK(bell_ != nullptr);
+  MUSUBI_CHECK(bell_ != nullptr, "no thread answers requests");
   const std::uint64_t number = co_await count_request(peer);
   (void)bell_->ring(peer);
   co_return number;
@@ -86,11 +86,14 @@ Task<std::uint64_t> FlagOrder::request(Rank peer) {
 
 // A thread waits for the answer: retries until the bell has rung.
 Task<> FlagOrder::request_release(Rank peer) {
+  MUSUBI_CHECK(bell_ != nullptr && peer.value < fabric_.ranks());
+  MUSUBI_CHECK(bell_ != nullptr && peer != fabric_.self());
   (void)co_await count_request(peer);
   for (unsigned attempt = 0; !bell_->ring(peer); ++attempt) co_await pause(attempt);
 }
 
 Task<bool> FlagOrder::has_answered(Rank peer, std::uint64_t request) {
+  MUSUBI_CHECK(peer.value < fabric_.ranks());
   std::uint64_t newest = 0;
   std::array<fabric::Step, 1> step{fabric::get(control_region, offset_of(answered), &newest, sizeof newest)};
   co_await fabric::transfer(fabric_, peer, step);
@@ -169,10 +172,11 @@ Task<> FlagOrder::answer(bool siblings) {
 }
 
 Task<> FlagOrder::note_answer(std::uint64_t request, LockTable::Kept kept) {
+  MUSUBI_CHECK(word(answered).load() <= request && request <= word(asked).load());
   word(answered).store(request);
   if (locks_ == nullptr) co_return;
   const bool all_served = co_await locks_->give(kept);
-  if (!all_served) call_background();
+  if (!all_served) wake_background();
 }
 
 }  // namespace musubi::sync

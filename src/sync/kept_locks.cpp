@@ -1,6 +1,7 @@
 // Locks that stay with the rank that used them last, unreleased, until another rank wants them.
 #include <utility>
 
+#include "base/check.h"
 #include "sync/lock_table_parts.h"
 
 namespace musubi::sync {
@@ -9,6 +10,7 @@ using coherence::Scope;
 
 void LockTable::let_stay(std::uint32_t uses, ReleaseRequests& requests) noexcept {
   Parts& p = *parts_;
+  MUSUBI_CHECK(p.requests == nullptr);
   p.requests = &requests;
   p.uses_before_stay = uses;
 }
@@ -66,7 +68,9 @@ LockTable::Kept LockTable::kept() noexcept {
 
 // REQUIRES: the hold.
 LockTable::Settled LockTable::settle(LocalLock& local) noexcept {
+  MUSUBI_CHECK(local.listed);
   Parts& p = *parts_;
+  MUSUBI_CHECK(local.listed);
   const bool late = p.hooks.injected(InjectedBug::kept_lock_given_late);
   if (local.kept.load()) {
     if (local.keeps.load() != local.keeps_when_told && !late) return Settled::not_yet;
@@ -82,6 +86,7 @@ LockTable::Settled LockTable::settle(LocalLock& local) noexcept {
 
 // Result: false if another rank wants it. That rank may have asked while the lock was on no list.
 bool LockTable::list_again(LocalLock& local) noexcept {
+  MUSUBI_CHECK(local.listed);
   parts_->list(local);
   return !parts_->is_claimed(local);
 }
@@ -114,7 +119,7 @@ Task<bool> LockTable::give(Kept kept) {
     if (settled == Settled::claimed) {
       local.kept.store(false);
       local.listed = false;
-      co_await p.queue.unlock(local.number, &p.gift);
+      co_await p.queue.unlock(local.number, &p.payload);
     }
     if (holds) local.hold.give_back();
   }
@@ -139,7 +144,7 @@ Task<> LockTable::give_up(LockId lock) {
   if (p.is_claimed(local)) {
     co_await p.protocol.release(Scope::of_lock(lock, p.fabric.self()), false);
     local.kept.store(false);
-    co_await p.queue.unlock(lock.value, &p.gift);
+    co_await p.queue.unlock(lock.value, &p.payload);
   }
   local.hold.give_back();
 }

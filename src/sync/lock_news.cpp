@@ -9,23 +9,24 @@ namespace musubi::sync {
 
 using coherence::control_region;
 
-std::optional<fabric::Step> NewsAlong::step_before(Rank holder) noexcept {
+std::optional<fabric::Step> NewsPiggyback::step_before(Rank holder) noexcept {
   stamp_ = look_.acquired_stamp(holder);
   return fabric::put(control_region, place_, &stamp_, sizeof stamp_);
 }
 
-Task<> NewsAlong::ask(Rank keeper) {
-  MUSUBI_CHECK(requests_ != nullptr, "rank %u keeps a lock, and nobody can ask for it", keeper.value);
+Task<> NewsPiggyback::ask(Rank keeper) {
+  MUSUBI_CHECK(requests_ != nullptr, "rank %u keeps a lock, and no request can reach it", keeper.value);
   return requests_->request_release(keeper);
 }
 
-NewsGift::NewsGift(std::span<std::byte> control, const SignaturePlace& place, const ToldStamps& told,
-                   Rank self, std::uint32_t ranks)
+NewsPayload::NewsPayload(std::span<std::byte> control, const SignaturePlace& place, const ToldStamps& told,
+                         Rank self, std::uint32_t ranks)
     : place_(place), told_(told), self_(self), ranks_(ranks) {
   regions_[control_region.value] = {control.data(), control.size()};
 }
 
-std::size_t NewsGift::give(Rank next, std::span<std::byte> room) noexcept {
+std::size_t NewsPayload::give(Rank next, std::span<std::byte> room) noexcept {
+  MUSUBI_CHECK(next.value < ranks_ && room.size() >= sizeof(fabric::CallEnd));
   // A word that another rank wrote says nothing about `next`.
   const bool of_another = place_.hooks.injected(InjectedBug::news_for_another);
   const Rank teller = of_another ? Rank{(next.value + 1) % ranks_} : next;

@@ -1,6 +1,6 @@
 // Notices of a signature, piggy-backed on the grant of a lock. A rank that joins the queue tells the rank
 // before it which stamp of that rank's signature it has acquired. When the holder hands the lock over, it
-// makes the call that the next rank would make then (signature_since.h), and sends the answer with the grant.
+// makes the call that the next rank would make then (signature_since), and sends the answer with the grant.
 //
 // A told stamp stays valid, because a rank never gives up acquired changes. An outdated word, or one of
 // another task of the same rank, only makes an answer longer.
@@ -15,7 +15,6 @@
 #include "fabric/calls.h"
 #include "remote_lock/queue_lock.h"
 #include "sync/signature_reader.h"
-#include "sync/signature_since.h"
 
 namespace musubi::sync {
 
@@ -41,15 +40,15 @@ class ReleaseRequests {
 };
 
 // For a rank that takes a lock: tells the stamp, and receives the answer.
-class NewsAlong final : public remote_lock::Along {
+class NewsPiggyback final : public remote_lock::Piggyback {
  public:
   // `look` and `requests` outlive this object.
-  NewsAlong(SignatureReader::Look& look, const ToldStamps& told, Rank self, ReleaseRequests* requests)
+  NewsPiggyback(SignatureReader::Look& look, const ToldStamps& told, Rank self, ReleaseRequests* requests)
       : look_(look), place_(told.at(self)), requests_(requests) {}
 
   std::optional<fabric::Step> step_before(Rank holder) noexcept override;
   std::span<const fabric::Step> steps_for(Rank holder) noexcept override { return look_.steps_for(holder); }
-  std::span<std::byte> gift_room() noexcept override { return look_.answer_room(); }
+  std::span<std::byte> payload_room() noexcept override { return look_.answer_room(); }
   Task<> ask(Rank keeper) override;
 
  private:
@@ -61,11 +60,11 @@ class NewsAlong final : public remote_lock::Along {
 
 // For a rank that hands a lock over. Gives nothing if the notices exceed the message, or the signature is
 // changing at the moment: then the next holder asks. Any number of threads.
-class NewsGift final : public remote_lock::Gift {
+class NewsPayload final : public remote_lock::GrantPayload {
  public:
   // `control`: this rank's control region.
-  NewsGift(std::span<std::byte> control, const SignaturePlace& place, const ToldStamps& told, Rank self,
-           std::uint32_t ranks);
+  NewsPayload(std::span<std::byte> control, const SignaturePlace& place, const ToldStamps& told, Rank self,
+              std::uint32_t ranks);
 
   std::size_t give(Rank next, std::span<std::byte> room) noexcept override;
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
 #include "coherence/regions.h"
 #include "fabric/waiting.h"
 #include "sync/lock_table_parts.h"
@@ -23,23 +24,25 @@ LockTable::LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trac
           count, reinterpret_cast<std::uint64_t*>(words),
           SignatureReader(fabric, protocol, signature_offset, notices_max, hooks),
           ToldStamps(words_offset + count * Parts::lock_bytes),
-          NewsGift({words - words_offset, words_offset + words_bytes(count, fabric.ranks())},
-                   {signature_offset, notices_max, hooks},
-                   ToldStamps(words_offset + count * Parts::lock_bytes), fabric.self(), fabric.ranks()),
-          hooks}) {}
+          NewsPayload({words - words_offset, words_offset + words_bytes(count, fabric.ranks())},
+                      {signature_offset, notices_max, hooks},
+                      ToldStamps(words_offset + count * Parts::lock_bytes), fabric.self(), fabric.ranks()),
+          hooks}) {
+  MUSUBI_CHECK(signature_offset + coherence::signature_bytes(notices_max) <= words_offset);
+}
 LockTable::~LockTable() = default;
 
 // The last holder's signature is acquired with the lock. It covers at least that holder's releases before the
 // hand-over; newer notices in it cost at most a needless invalidation. Result: whether another rank had the
 // lock before.
-Task<bool> LockTable::acquire_from_previous(LockId lock, const remote_lock::Taken& taken,
+Task<bool> LockTable::acquire_from_previous(LockId lock, const remote_lock::Acquisition& taken,
                                             SignatureReader::Look& look) {
   Parts& p = *parts_;
   if (taken.previous == p.fabric.self()) co_return false;
   p.counters.add(trace::Counter::lock_handovers);
-  const bool has_gift = taken.gift_bytes != 0;
-  if (has_gift) look.take_answer();
-  co_await p.signatures.acquire(look, Scope::of_lock(lock, taken.previous), taken.was_along || has_gift);
+  const bool has_payload = taken.payload_bytes != 0;
+  if (has_payload) look.take_answer();
+  co_await p.signatures.acquire(look, Scope::of_lock(lock, taken.previous), taken.was_along || has_payload);
   co_return true;
 }
 
@@ -50,8 +53,8 @@ Task<bool> LockTable::lock_from_elsewhere(LockId lock) {
   fabric::Looks looks(&p.fabric);
   looks.begin();
   SignatureReader::Look look(p.signatures);
-  NewsAlong along(look, p.told, p.fabric.self(), p.requests);
-  const remote_lock::Taken taken = co_await p.queue.lock(lock.value, p.initial_home(lock), &along);
+  NewsPiggyback piggyback(look, p.told, p.fabric.self(), p.requests);
+  const remote_lock::Acquisition taken = co_await p.queue.lock(lock.value, p.initial_home(lock), &piggyback);
   co_return co_await acquire_from_previous(lock, taken, look);
 }
 
@@ -98,9 +101,9 @@ Task<bool> LockTable::try_lock_held(LocalLock& local) {
     if (!p.retake(local)) co_return false;
   } else {
     SignatureReader::Look look(p.signatures);
-    NewsAlong along(look, p.told, p.fabric.self(), p.requests);
-    const std::optional<remote_lock::Taken> taken =
-        co_await p.queue.try_lock(lock.value, p.initial_home(lock), &along);
+    NewsPiggyback piggyback(look, p.told, p.fabric.self(), p.requests);
+    const std::optional<remote_lock::Acquisition> taken =
+        co_await p.queue.try_lock(lock.value, p.initial_home(lock), &piggyback);
     if (!taken) co_return false;
     stayed = !co_await acquire_from_previous(lock, *taken, look);
   }
@@ -111,7 +114,7 @@ Task<bool> LockTable::try_lock_held(LocalLock& local) {
 Task<> LockTable::unlock(LockId lock) {
   Parts& p = *parts_;
   co_await p.protocol.release(Scope::of_lock(lock, p.fabric.self()), false);
-  co_await p.queue.unlock(lock.value, &p.gift);
+  co_await p.queue.unlock(lock.value, &p.payload);
   p.local(lock).hold.give_back();
 }
 

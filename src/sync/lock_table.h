@@ -79,7 +79,8 @@ class LockTable {
 
   struct Parts;
   enum class Settled : std::uint8_t { yes, not_yet, claimed };
-  Task<bool> acquire_from_previous(LockId lock, const remote_lock::Taken& taken, SignatureReader::Look& look);
+  Task<bool> acquire_from_previous(LockId lock, const remote_lock::Acquisition& taken,
+                                   SignatureReader::Look& look);
   Task<bool> lock_from_elsewhere(LockId lock);
   Task<> end_taking(LocalLock& local, bool stayed);
   Task<bool> try_lock_held(LocalLock& local);

@@ -40,7 +40,7 @@ struct LockTable::Parts {
   std::uint64_t* words;
   SignatureReader signatures;
   ToldStamps told;
-  NewsGift gift;
+  NewsPayload payload;
   Hooks hooks;
   std::uint32_t uses_before_stay = 0;  // 0: no lock stays
   ReleaseRequests* requests = nullptr;
@@ -57,24 +57,31 @@ struct LockTable::Parts {
     const std::uint64_t known = address.load(std::memory_order_acquire);
     return known != 0 ? *reinterpret_cast<LocalLock*>(known) : make_local(address, lock.value);
   }
-  Rank initial_home(LockId lock) const { return Rank{lock.value % fabric.ranks()}; }
+  Rank initial_home(LockId lock) const {
+    MUSUBI_CHECK(lock.value < count);
+    return Rank{lock.value % fabric.ranks()};
+  }
   bool is_claimed(const LocalLock& local) const {
+    MUSUBI_CHECK(local.number < count);
     return local.kept.load() && queue.is_claimed(local.number);
   }
   // Listing a lock notifies no rank: a claimed lock must be requested again.
   void list(LocalLock& local) noexcept {
+    MUSUBI_CHECK(local.listed);
     local.next = kept_locks.load();
     while (!kept_locks.compare_exchange_weak(local.next, &local)) {
     }
   }
   // REQUIRES for this and the next: the hold. Takes a kept lock, unless another rank wants it.
   bool retake(LocalLock& local) {
+    MUSUBI_CHECK(local.kept.load());
     if (!queue.retake(local.number)) return false;
     local.kept.store(false);
     return true;
   }
   // This rank has it. `stayed`: no other rank has had it since.
   void note_taken(LocalLock& local, bool stayed) noexcept {
+    MUSUBI_CHECK(!local.kept.load());
     counters.add(trace::Counter::lock_acquisitions);
     local.uses_in_row = stayed ? local.uses_in_row + 1 : 1;
   }

@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 
+#include "base/check.h"
 #include "coherence/regions.h"
 #include "fabric/transfer.h"
 
@@ -22,6 +23,8 @@ bool ReaderWriterLocks::is_open_for(const WaitRecord& record, Share share) {
 }
 
 void ReaderWriterLocks::enter(WaitRecord& record, Share share) {
+  MUSUBI_CHECK(is_open_for(record, share));
+  MUSUBI_CHECK(is_open_for(record, share) && record.holders != held_by_writer - 1);
   record.holders = share == Share::writing ? held_by_writer : record.holders + 1;
 }
 
@@ -88,9 +91,11 @@ Task<> ReaderWriterLocks::admit(WaitRecords::Opened& opened) {
 
 // Acquires the signature of the rank that released the lock last, or a newer one of that rank.
 Task<> ReaderWriterLocks::acquire(RwLockId lock, Share share, std::uint64_t last_writer) {
+  MUSUBI_CHECK(last_writer <= fabric_.ranks());
   counters_.add(trace::Counter::lock_acquisitions);
   if (last_writer != 0) {
     const Rank writer{static_cast<std::uint32_t>(last_writer - 1)};
+    MUSUBI_CHECK(writer.value < fabric_.ranks());
     if (writer != fabric_.self()) {
       counters_.add(trace::Counter::lock_handovers);
       co_await signatures_.acquire_from(writer);
@@ -109,6 +114,7 @@ Task<> ReaderWriterLocks::acquire_from_readers(RwLockId lock) {
     for (; word != 0; word &= word - 1) {
       const auto bit = static_cast<std::uint32_t>(std::countr_zero(word));
       const Rank reader{static_cast<std::uint32_t>(i * ranks_per_word) + bit};
+      MUSUBI_CHECK(reader.value < fabric_.ranks());
       if (reader != fabric_.self()) co_await signatures_.acquire_from(reader);
     }
   }

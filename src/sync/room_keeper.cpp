@@ -90,6 +90,7 @@ Task<std::size_t> RoomKeeper::sift_homes(std::size_t bytes) {
   std::size_t freed = 0;
   for (std::size_t seen = 0; freed + room_.copy_bytes() < bytes && seen < room_.resident_bytes();) {
     const coherence::Offer offer = co_await room_.offer(homes);
+    MUSUBI_CHECK(offer.count <= homes.size());
     freed += offer.freed_bytes;
     freed += co_await room_.end_offer(std::span<const BlockId>(homes).first(offer.count));
     if (offer.count == 0) break;
@@ -107,6 +108,7 @@ Task<std::size_t> RoomKeeper::move_homes(std::size_t bytes) {
     const std::size_t most = std::clamp<std::size_t>(bytes / room_.smallest_block_bytes(), 1, offered_max);
     const std::span<BlockId> blocks(own().offered.data(), most);
     const coherence::Offer offer = co_await room_.offer(blocks);
+    MUSUBI_CHECK(offer.count <= most);
     const std::span<const BlockId> offered = blocks.first(offer.count);
     std::size_t freed = offer.freed_bytes;
     if (offer.count != 0 && freed < bytes && fabric_.ranks() > 1) {
@@ -124,6 +126,7 @@ Task<std::size_t> RoomKeeper::move_homes(std::size_t bytes) {
 
 // Result: the bytes that `taker` has taken over.
 Task<std::size_t> RoomKeeper::ask(Rank taker) {
+  MUSUBI_CHECK(taker != fabric_.self());
   word(own().answer).store(0);
   co_await fabric::deliver(fabric_, taker, fabric::MessageKind::room, fabric::Urgency::promptly, {});
   for (unsigned attempt = 0; !asks_nobody_.load(); ++attempt) {
@@ -138,12 +141,14 @@ Task<> RoomKeeper::serve() {
   auto pass = co_await serving_.enter();
   for (std::uint32_t rank = 0; rank < fabric_.ranks() && is_asked(); ++rank) {
     if (!asked_[rank].exchange(false)) continue;
-    asks_.fetch_sub(1);
+    const std::uint32_t before = asks_.fetch_sub(1);
+    MUSUBI_CHECK(before != 0);
     co_await serve_one(Rank{rank});
   }
 }
 
 Task<> RoomKeeper::serve_one(Rank from) {
+  MUSUBI_CHECK(from != fabric_.self());
   Words asked{};
   const std::array<Step, 1> look{fabric::get(control_region, offset_, &asked, sizeof asked)};
   co_await fabric::transfer(fabric_, from, look);
@@ -176,6 +181,7 @@ Task<std::optional<Rank>> RoomKeeper::find_taker() {
 }
 
 Task<std::uint64_t> RoomKeeper::room_at(Rank rank) {
+  MUSUBI_CHECK(rank.value < fabric_.ranks());
   std::uint64_t room = 0;
   const std::array<Step, 1> look{
       fabric::get(control_region, offset_ + offsetof(Words, room), &room, sizeof room)};
@@ -184,12 +190,14 @@ Task<std::uint64_t> RoomKeeper::room_at(Rank rank) {
 }
 
 Rank RoomKeeper::draw_rank() {
+  MUSUBI_CHECK(fabric_.ranks() > 1);
   drawn_ = drawn_ * 6364136223846793005u + 1442695040888963407u;
   return rank_after(static_cast<std::uint32_t>((drawn_ >> 33) % (fabric_.ranks() - 1)));
 }
 
 // The other ranks, in turn.
 Rank RoomKeeper::rank_after(std::uint32_t step) const {
+  MUSUBI_CHECK(fabric_.ranks() > 1);
   return Rank{(fabric_.self().value + 1 + step % (fabric_.ranks() - 1)) % fabric_.ranks()};
 }
 

@@ -1,12 +1,64 @@
 #include "sync/signature_reader.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
 
+#include "base/check.h"
 #include "base/event.h"
 #include "coherence/core/block_words.h"
 #include "coherence/regions.h"
 
 namespace musubi::sync {
+namespace {
+
+using coherence::Notice;
+using coherence::SignatureBoard;
+
+std::uint64_t load(const std::byte* place) noexcept {
+  return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(place), __ATOMIC_RELAXED);
+}
+
+// Copies by words: the rank may be changing it, which the sequence word detects.
+template <class T>
+T copy(const std::byte* place) noexcept {
+  static_assert(sizeof(T) % sizeof(std::uint64_t) == 0);
+  T object;
+  for (std::size_t at = 0; at < sizeof(T); at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = load(place + at);
+    std::memcpy(reinterpret_cast<std::byte*>(&object) + at, &word, sizeof word);
+  }
+  return object;
+}
+
+}  // namespace
+
+fabric::Verdict signature_since(fabric::Call& call, const void* data) noexcept {
+  const SignaturePlace& place = *static_cast<const SignaturePlace*>(data);
+  SinceRequest request;
+  const std::byte* const own =
+      call.at(coherence::control_region, place.offset, coherence::signature_bytes(place.notices_max));
+  if (!call.read(request) || own == nullptr) return fabric::malformed;
+  const auto sequence = [own] {
+    return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(own), __ATOMIC_ACQUIRE);
+  };
+  const std::uint64_t before = sequence();
+  const SignatureBoard board = copy<SignatureBoard>(own);
+  if (before % 2 != 0 || board.sequence != before || board.count > place.notices_max) return since::changing;
+  const std::byte* const notices = own + sizeof board;
+  const std::byte* const stamps = own + coherence::notice_bytes(place.notices_max);
+  const auto is_new = [&](std::size_t i) { return load(stamps + i * sizeof(std::uint64_t)) > request.stamp; };
+  if (!call.add(board)) return fabric::malformed;
+  bool fits = true;
+  for (std::size_t i = 0; fits && i < board.count; ++i) {
+    if (is_new(i)) fits = call.add(copy<Notice>(notices + i * sizeof(Notice)));
+  }
+  place.hooks.others_may_act();
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (load(own) != before) return since::changing;
+  return fits ? since::complete : since::too_many;
+}
+
 namespace {
 
 using coherence::control_region;
@@ -36,12 +88,14 @@ SignatureBoard& SignatureReader::Look::board() const {
 }
 
 std::span<const Step> SignatureReader::Look::steps_for(Rank peer) noexcept {
+  MUSUBI_CHECK(peer.value < reader_.fabric_.ranks());
   if (expected_ == 0) {
     request_.stamp = reader_.acquired_[peer.value].load();
     steps_[0] = fabric::call(coherence::signature_procedure, std::as_bytes(std::span(&request_, 1)), end(),
                              coherence::notice_bytes(since_notices_max));
     return std::span(steps_).first(1);
   }
+  MUSUBI_CHECK(expected_ <= reader_.place_.notices_max);
   steps_ = {reader_.sequence_step(before_),
             fabric::get(control_region, reader_.place_.offset, &board(), coherence::notice_bytes(expected_)),
             reader_.sequence_step(after_)};
@@ -55,6 +109,8 @@ SignatureReader::Look::Result SignatureReader::Look::result() {
       expected_ = board().count;
       return Result::too_short;
     }
+    MUSUBI_CHECK(end().verdict == since::complete && end().bytes >= sizeof(SignatureBoard));
+    MUSUBI_CHECK(end().bytes >= sizeof(SignatureBoard));
     board().count = (end().bytes - sizeof(SignatureBoard)) / sizeof(Notice);
     return Result::whole;
   }
@@ -65,6 +121,7 @@ SignatureReader::Look::Result SignatureReader::Look::result() {
 }
 
 coherence::SignatureView SignatureReader::Look::signature() const {
+  MUSUBI_CHECK(board().count <= std::max(reader_.place_.notices_max, since_notices_max));
   const auto* notices = reinterpret_cast<const Notice*>(&board() + 1);
   return {board().minimum, {notices, static_cast<std::size_t>(board().count)}};
 }
@@ -84,6 +141,7 @@ Step SignatureReader::sequence_step(std::uint64_t& sequence) const {
 }
 
 Task<std::uint64_t> SignatureReader::acquire_from(Rank peer, coherence::Audience audience) {
+  MUSUBI_CHECK(peer.value < fabric_.ranks());
   Look look(*this);
   coherence::Scope scope = coherence::Scope::everything();
   scope.giver = peer;
@@ -92,6 +150,7 @@ Task<std::uint64_t> SignatureReader::acquire_from(Rank peer, coherence::Audience
 
 // Only after the acquire: another thread that sees the stamp continues without acquiring.
 void SignatureReader::note(Rank peer, std::uint64_t stamp) noexcept {
+  MUSUBI_CHECK(peer.value < fabric_.ranks());
   std::atomic<std::uint64_t>& acquired = acquired_[peer.value];
   std::uint64_t known = acquired.load();
   while (known < stamp && !acquired.compare_exchange_weak(known, stamp)) {

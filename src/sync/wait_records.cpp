@@ -20,6 +20,7 @@ std::size_t record_bytes_for(std::uint32_t ranks) {
   return lines(sizeof(WaitRecord) + WaitRecords::mark_words(ranks) * sizeof(std::uint64_t));
 }
 std::size_t bytes_of_records(std::uint32_t ranks, std::size_t count) {
+  MUSUBI_CHECK(ranks != 0);
   return (count + ranks - 1) / ranks * record_bytes_for(ranks);
 }
 
@@ -40,7 +41,9 @@ WaitRecords::WaitRecords(fabric::Fabric& fabric, remote_lock::Grants& grants, st
       own_nodes_(reinterpret_cast<std::uint64_t*>(own + (nodes_at_ - offset))),
       locks_(fabric, grants, {control_region, offset, lock_bytes, sizeof(std::uint64_t), own},
              remote_lock::LockKey::of_record, hooks),
-      hooks_(hooks) {}
+      hooks_(hooks) {
+  MUSUBI_CHECK(waiters_max < WaiterLink::nodes_max);
+}
 
 WaitRecords::Waiter::Waiter(WaitRecords& records, bool exclusive)
     : records_(records), link_(WaiterLink::of(records.fabric_.self(), records.take_node(), exclusive)) {
@@ -68,13 +71,16 @@ std::uint32_t WaitRecords::take_node() noexcept {
 }
 
 void WaitRecords::give_back_node(std::uint32_t node) noexcept {
+  MUSUBI_CHECK(node < nodes_max_);
   node_lock_.lock();
+  MUSUBI_CHECK(node < ever_taken_);
   own_nodes_[node] = first_free_;
   first_free_ = node + 1;
   node_lock_.unlock();
 }
 
 Task<WaitRecords::Opened> WaitRecords::open(std::uint64_t index) {
+  MUSUBI_CHECK(record_at(index) < nodes_at_, "there is no record %lu", static_cast<unsigned long>(index));
   Gate::Pass pass = co_await gates_[index % gate_count].enter();
   co_await locks_.lock(index, home(index));
   Opened opened{std::move(pass), index, {}};
@@ -110,6 +116,7 @@ Task<> WaitRecords::close_unchanged(Opened& opened) {
 }
 
 Task<WaiterLink> WaitRecords::next_of(WaiterLink link) {
+  MUSUBI_CHECK(!link.is_none());
   WaiterLink next;
   std::array<Step, 1> step{fabric::get(control_region, node_at(link.node()), &next.raw, sizeof next.raw)};
   co_await fabric::transfer(fabric_, link.rank(), step);
@@ -117,11 +124,13 @@ Task<WaiterLink> WaitRecords::next_of(WaiterLink link) {
 }
 
 Task<> WaitRecords::set_next(WaiterLink link, WaiterLink next) {
+  MUSUBI_CHECK(!link.is_none() && link != next);
   std::array<Step, 1> step{fabric::put(control_region, node_at(link.node()), &next.raw, sizeof next.raw)};
   co_await fabric::transfer(fabric_, link.rank(), step);
 }
 
 Task<> WaitRecords::append(Opened& opened, const Waiter& waiter) {
+  MUSUBI_CHECK(!waiter.link().is_none());
   WaitRecord& record = opened.record;
   if (record.first.is_none()) {
     record.first = waiter.link();
@@ -132,8 +141,10 @@ Task<> WaitRecords::append(Opened& opened, const Waiter& waiter) {
 }
 
 Task<WaiterLink> WaitRecords::pop(Opened& opened) {
+  MUSUBI_CHECK(!opened.record.first.is_none() && !opened.record.last.is_none());
   WaitRecord& record = opened.record;
   const WaiterLink first = record.first;
+  MUSUBI_CHECK(!first.is_none());
   if (first == record.last) {
     record.first = record.last = {};
   } else {
@@ -143,6 +154,7 @@ Task<WaiterLink> WaitRecords::pop(Opened& opened) {
 }
 
 Task<bool> WaitRecords::remove(Opened& opened, WaiterLink link) {
+  MUSUBI_CHECK(!link.is_none());
   WaitRecord& record = opened.record;
   WaiterLink before;
   for (WaiterLink at = record.first; !at.is_none();) {
@@ -165,6 +177,8 @@ Task<bool> WaitRecords::remove(Opened& opened, WaiterLink link) {
 }
 
 Task<> WaitRecords::wake(WaiterLink link) {
+  MUSUBI_CHECK(!link.is_none() && link.rank().value < fabric_.ranks());
+  MUSUBI_CHECK(!link.is_none() && link.node() < nodes_max_ && link.rank().value < fabric_.ranks());
   const auto key = remote_lock::LockKey::of_waiter(link.node());
   co_await fabric::deliver(fabric_, link.rank(), fabric::MessageKind::lock_granted,
                            fabric::Urgency::when_polled, std::as_bytes(std::span{&key, 1}));

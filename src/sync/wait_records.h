@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/event.h"
 #include "base/ids.h"
 #include "base/spin_lock.h"
@@ -27,10 +28,11 @@ struct WaiterLink {
   static constexpr WaiterLink of(Rank rank, std::uint32_t node, bool exclusive) {
     return {std::uint64_t{1} << 63 | std::uint64_t{exclusive} << 62 | std::uint64_t{rank.value} << 24 | node};
   }
+  static constexpr std::uint32_t nodes_max = 1u << 24;
   constexpr bool is_none() const { return raw == 0; }
   constexpr bool exclusive() const { return (raw >> 62 & 1) != 0; }
   constexpr Rank rank() const { return Rank{static_cast<std::uint32_t>(raw >> 24)}; }
-  constexpr std::uint32_t node() const { return static_cast<std::uint32_t>(raw & 0xffffff); }
+  constexpr std::uint32_t node() const { return static_cast<std::uint32_t>(raw & (nodes_max - 1)); }
   friend constexpr bool operator==(WaiterLink, WaiterLink) = default;
 };
 
@@ -103,7 +105,10 @@ class WaitRecords {
   std::uint64_t record_at(std::uint64_t index) const {
     return records_at_ + index / fabric_.ranks() * record_bytes_;
   }
-  std::uint64_t node_at(std::uint32_t node) const { return nodes_at_ + node * sizeof(std::uint64_t); }
+  std::uint64_t node_at(std::uint32_t node) const {
+    MUSUBI_CHECK(node < nodes_max_);
+    return nodes_at_ + node * sizeof(std::uint64_t);
+  }
   std::uint32_t take_node() noexcept;
   void give_back_node(std::uint32_t node) noexcept;
   Task<WaiterLink> next_of(WaiterLink link);

@@ -1,4 +1,4 @@
-// What atomic operations cost at a home elsewhere, near and far (docs/decisions/atomics.md).
+// Exact costs of atomic operations at a remote home, near and far (docs/decisions/atomics.md).
 #include <gtest/gtest.h>
 
 #include "stage.h"
@@ -44,7 +44,7 @@ Configuration neighbours(bool local_pointer, bool in_order) {
   return configuration;
 }
 
-// Both have had the block, and it has a public copy.
+// Both ranks have had the block, and it has a public copy.
 void get_ready(Stage& stage) {
   do_now(stage, stage.node(1), store(stage.node(1), block, 1, 1));
   all_meet(stage);
@@ -79,7 +79,7 @@ Spent spent_by_additions(bool local_pointer, std::uint64_t amount, bool in_order
           after.trips - before.trips,           after.bytes - before.bytes};
 }
 
-// Half of the operations are at home, the others take one trip each.
+// Half of the operations are at home, the other half take one trip each.
 class AtomicsBudget : public ::testing::TestWithParam<bool> {};
 
 TEST_P(AtomicsBudget, NoBlockMovesAndEachRankTellsOnce) {
@@ -99,7 +99,7 @@ TEST_P(AtomicsBudget, WhatChangesNothingIsNotTold) {
   EXPECT_EQ(spent.trips, additions);
 }
 
-// Each also looks whether the other has released something.
+// Each also checks whether the other rank has released something.
 TEST_P(AtomicsBudget, WhileOrderIsKeptTheBlockRestsAtItsHome) {
   const Spent spent = spent_by_additions(GetParam(), 1, true);
   EXPECT_EQ(spent.at_home, 2 * additions);
@@ -118,7 +118,7 @@ Task<> store_and_add(Node& node) {
   co_await node.modify(BlockId{block}, addition);
 }
 
-// The first writes lead the home through all ranks, and leave a chain of as many links.
+// The first writes move the home through all ranks, and leave a chain of as many links.
 TEST(AtomicsBudget, FarRanksFindAHomeThatHasMovedThroughAllRanks) {
   constexpr std::uint32_t ranks = 16;
   Stage stage(calm(ranks), 1, 4096);

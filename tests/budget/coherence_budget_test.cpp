@@ -1,4 +1,4 @@
-// The budgets of the protocol (coherence.md section 10): what each situation may cost, counted exactly.
+// The budgets of the protocol (coherence.md section 10): the exact cost of each situation.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -10,7 +10,7 @@ namespace {
 
 using trace::Counter;
 
-// What one node spent between two points.
+// The costs of one node between two points.
 struct Cost {
   std::uint64_t operations;
   std::uint64_t bytes;
@@ -58,7 +58,7 @@ Task<> acquire_clock(Node& node, std::uint64_t time) {
 Task<> drop_value(Node& node, std::uint64_t block) {
   (void)co_await load(node, block);
 }
-// What an unlock at `from` and a lock at `to` carry.
+// The signature that an unlock at `from` passes to a lock at `to`.
 class Copy final : public coherence::SignatureSink {
  public:
   void take(coherence::SignatureView signature) noexcept override {
@@ -68,7 +68,8 @@ class Copy final : public coherence::SignatureSink {
   LogicalTime minimum;
   std::vector<coherence::Notice> notices;
 };
-// `minimum`: that of the signature is at least so late, as if notices of others had been dropped from it.
+// `minimum`: the signature's minimum is at least this late, as if notices of other blocks had been dropped
+// from it.
 Task<> acquire_from(Node& to, Node& from, LogicalTime minimum = {}) {
   Copy copy;
   from.protocol().signature(copy);
@@ -90,7 +91,7 @@ TEST(Budget, AReleaseByTheHomeOfABlockThatStaysWritableIsFree) {
   EXPECT_EQ(meter.cost().messages, 0u);
 }
 
-// Writes and releases at the home, and lets the reader acquire that.
+// Writes and releases at the home, and lets the reader acquire the version.
 void hand_over(Stage& stage, Node& home, Node& reader, std::uint64_t value) {
   do_now(stage, home, store(home, 0, value));
   do_now(stage, home, release(home));
@@ -105,7 +106,7 @@ void let_it_be_wanted(Stage& stage, Node& home, Node& reader) {
   }
 }
 
-// A new version of a wanted block, by an acquire whose minimum is at least so late.
+// A new version of a wanted block, by an acquire whose minimum is at least that late.
 void expect_one_operation_at_the_acquire(LogicalTime minimum) {
   Stage stage(calm(2), 2);
   Node& home = stage.node(0);
@@ -115,7 +116,7 @@ void expect_one_operation_at_the_acquire(LogicalTime minimum) {
   do_now(stage, home, store(home, 0, 3));
   do_now(stage, home, release(home));
   do_now(stage, reader, acquire_from(reader, home, minimum));
-  expect_cost(acquire.cost(), 1, 0, sizeof(std::uint64_t));  // what has changed
+  expect_cost(acquire.cost(), 1, 0, sizeof(std::uint64_t));  // the bytes that have changed
   const Meter read(reader);
   do_now(stage, reader, drop_value(reader, 0));
   expect_cost(read.cost(), 0, 0, 0);
@@ -125,7 +126,7 @@ TEST(Budget, ABlockFetchedAheadIsOneOperationAtTheAcquireAndNoneAtTheRead) {
   expect_one_operation_at_the_acquire({});
 }
 
-// The home is asked at once, not the writer first for a version that may be held no more.
+// The home is asked at once, since the acquire also makes the writer's version expire.
 TEST(Budget, ABlockWhoseNewVersionLapsesWithTheSameAcquireIsOneOperation) {
   expect_one_operation_at_the_acquire(LogicalTime{1000});
 }
@@ -154,12 +155,12 @@ TEST(Budget, AReadMissWithAValidHintIsOneOperation) {
   const Meter meter(reader);
   do_now(stage, reader, drop_value(reader, 0));
   expect_cost(meter.cost(), 1, 1, stage_block_bytes);
-  // And the call, its answer, and the copy's version behind the bytes.
+  // And the call, its answer, and the copy's version after the bytes.
   EXPECT_EQ(meter.cost().bytes, stage_block_bytes + 40 + 24 + 8);
 }
 
-// Of a block that is at its home unpublished, and of which no notice has told.
-// One trip, whatever it brings: what is known here of the home's words decides nothing.
+// A block that is unpublished at its home, and that no notice has named. One trip, whatever it returns: the
+// words known here of the home do not decide it.
 TEST(Budget, AReadMissBringsLeaseAndLiveBytesInOneTrip) {
   Stage stage(calm(2), 2);
   Node& home = stage.node(0);
@@ -169,11 +170,11 @@ TEST(Budget, AReadMissBringsLeaseAndLiveBytesInOneTrip) {
   const Meter meter(reader);
   do_now(stage, reader, drop_value(reader, 0));
   expect_cost(meter.cost(), 1, 1, stage_block_bytes);
-  // What is asked, the words, the lease; owner word and version once more.
+  // The request, the words, the lease; owner word and version again.
   EXPECT_EQ(meter.cost().bytes, stage_block_bytes + 64 + sizeof(coherence::BlockWords) + 2 * 8 + 2 * 8);
 }
 
-// The first release tells those who acquire it that there are live bytes only.
+// The first release tells the ranks that acquire it that the block has live bytes only.
 TEST(Budget, AReadMissAfterTheFirstTouchMovesTheDataOnce) {
   Stage stage(calm(2), 2);
   Node& writer = stage.node(1);
@@ -201,7 +202,7 @@ TEST(Budget, AReadMissOnALapsedLeaseOfUnchangedDataMovesNone) {
   EXPECT_EQ(reader.counters().get(Counter::renewals), 1u);
 }
 
-// Lets the reader acquire what `home` has released, without a notice; its copy lapses, and it reads again.
+// Lets the reader acquire the home's release, without a notice; its copy expires, and it reads again.
 Cost read_after_lapse(Stage& stage, Node& home, Node& reader) {
   const Meter meter(reader);
   do_now(stage, reader, acquire_clock(reader, home.migrating()->clock().value));
@@ -217,14 +218,14 @@ TEST(Budget, AReadMissWithoutANoticeTakesTheDataOfBlocksThatChangeWithoutALook) 
   Stage stage(calm(2), 4);
   Node& home = stage.node(0);
   Node& reader = stage.node(1);
-  constexpr std::uint64_t first_versions = 3;  // the home gets to know of a reader, and he of the changes
+  constexpr std::uint64_t first_versions = 3;  // the home learns of a reader, and the reader of the changes
   for (std::uint64_t i = 1; i <= first_versions; ++i) {
     write_and_release(stage, home, i);
     (void)read_after_lapse(stage, home, reader);
   }
   for (std::uint64_t i = first_versions + 1; i < 8; ++i) {
     write_and_release(stage, home, i);
-    expect_cost(read_after_lapse(stage, home, reader), 1, 0, sizeof i);  // at the acquire, what has changed
+    expect_cost(read_after_lapse(stage, home, reader), 1, 0, sizeof i);  // the changed bytes, at the acquire
   }
 }
 
@@ -236,7 +237,8 @@ TEST(Budget, AFirstReadOfAnUntouchedBlockMovesNoData) {
   expect_cost(meter.cost(), 1, 1, 0);
 }
 
-// The home has been at `homes` ranks in turn since the writer looked for it, which has not seen its version.
+// The home has moved to `homes` ranks in turn since the writer last looked for it, and the writer has not
+// seen its version.
 Cost release_after_homes(std::uint32_t homes) {
   Stage stage(calm(homes + 1), homes + 1);
   Node& writer = stage.node(homes);
@@ -253,7 +255,7 @@ Cost release_after_homes(std::uint32_t homes) {
 
 TEST(Budget, AReleaseFromElsewhereIsAtMostThreeOperationsWhereverTheHomeHasBeen) {
   // At the initial home the tail word, and the owner word and timestamps if that is the home; otherwise those
-  // at the rank before. Without a notice the writer does not know before that whether its version is the
+  // at the previous home. Without a notice the writer cannot know in advance whether its version is the
   // newest: the data.
   expect_cost(release_after_homes(1), 1 + 1, 0, stage_block_bytes);
   for (const std::uint32_t homes : {2u, 4u, 16u}) {
@@ -290,7 +292,7 @@ TEST(Budget, AReleaseFromElsewhereOfTheVersionThatTheHomeHasMovesNoData) {
   EXPECT_EQ(meter.cost().bytes, 32 + sizeof(coherence::BlockWords));
 }
 
-// Logical time goes on by many of the shortest leases at each step; nobody writes.
+// Logical time advances by many of the shortest leases at each step; no rank writes.
 TEST(Budget, LeasesOfWhatDoesNotChangeGrow) {
   Stage stage(calm(2), 2);
   Node& home = stage.node(0);
@@ -335,11 +337,11 @@ TEST(Budget, ABarrierWithNothingWrittenIsOneMessagePerRoundAndRank) {
   }
 }
 
-// Virtual time of a release of `blocks` blocks from elsewhere.
+// Virtual time of a release of `blocks` blocks whose homes are elsewhere.
 std::uint64_t release_ns(std::uint64_t blocks, std::size_t window) {
   Configuration configuration = calm(2);
   configuration.protocol.release_window = window;
-  configuration.protocol.leave_unpublished = false;  // or the homes move at the first touch
+  configuration.protocol.leave_unpublished = false;  // otherwise the homes move at the first touch
   Stage stage(configuration, blocks * 2);
   Node& writer = stage.node(1);
   for (std::uint64_t i = 0; i < blocks; ++i) do_now(stage, writer, store(writer, 2 * i, 1));  // homes: rank 0
@@ -358,8 +360,8 @@ TEST(Budget, ReleasesOfManyBlocksOverlap) {
   }
 }
 
-// A stack: others read what is in use; below it each call leaves its traces, also those of a thread that
-// waits by flushing again and again.
+// A stack: other ranks read the part in use; below it each call leaves its traces, and so does a thread that
+// waits by flushing repeatedly.
 TEST(Budget, AReleaseDoesNotPublishWhatLiesBelowTheStackInUse) {
   Stage stage(calm(2), 2);
   Node& home = stage.node(0);

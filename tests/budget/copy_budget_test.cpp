@@ -1,5 +1,5 @@
-// What becomes of public copies that nobody needs any more: their memory goes back to the system, after some
-// barriers, a little at each.
+// The memory of public copies that are no longer needed goes back to the system, after some barriers, a
+// little at each.
 #include <gtest/gtest.h>
 
 #include "stage.h"
@@ -51,7 +51,7 @@ TEST(CopyBudget, OfABlockThatOnlyItsHomeWritesTheCopyGoes) {
     do_now(stage, home, store(home, 0, i));
     all_meet(stage);
   }
-  EXPECT_EQ(home.words(BlockId{0}).public_ts, 0u);  // nobody has read it lately
+  EXPECT_EQ(home.words(BlockId{0}).public_ts, 0u);  // no rank has read it lately
   EXPECT_EQ(given_back(home), 0u);                  // not yet
   meet_often(stage, 2 * releases);
   EXPECT_EQ(given_back(home), stage_block_bytes);

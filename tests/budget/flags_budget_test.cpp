@@ -1,4 +1,4 @@
-// What the order of plain flags costs: an acquire where bytes came, and nothing elsewhere.
+// The costs of keeping the order of plain flags: an acquire after bytes arrive, and nothing elsewhere.
 #include <gtest/gtest.h>
 
 #include "stage.h"
@@ -8,7 +8,7 @@ namespace {
 
 using trace::Counter;
 
-// Where node 1 faults: two nodes, so there is one other rank to ask, and the clock lies there, too.
+// Node 1 faults: with two nodes it asks one other rank, which also holds the clock.
 class Cost {
  public:
   explicit Cost(Node& node) : node_(node), operations_(now(Counter::remote_operations)) {}
@@ -38,7 +38,8 @@ std::uint64_t operations_of_a_miss(bool plain_flags) {
   return cost.operations();
 }
 
-// In one batch: whether releases are under way, and whether the rank's signature is still the one known here.
+// In one batch: whether releases are in progress, and whether the rank's signature is still the one known
+// here.
 TEST(FlagsBudget, AMissAsksEachOtherRankForItsReleases) {
   EXPECT_EQ(operations_of_a_miss(true), operations_of_a_miss(false) + 1);
 }
@@ -54,7 +55,7 @@ TEST(FlagsBudget, OpeningWhatIsHereCostsNothing) {
   EXPECT_EQ(cost.operations(), 0u);
 }
 
-// One look at each other rank: whether it releases, and what its signature is by now.
+// One read at each other rank: whether it releases, and its current signature.
 TEST(FlagsBudget, AFlushThatFindsNothingLooksOnceAtEachOtherRank) {
   for (const std::uint32_t nodes : {2u, 5u}) {
     Configuration configuration = calm(nodes);
@@ -68,7 +69,8 @@ TEST(FlagsBudget, AFlushThatFindsNothingLooksOnceAtEachOtherRank) {
   }
 }
 
-// What a release by a channel costs beside its blocks, and the acquire: the clock. No node serves them all.
+// The costs of a release by a channel in addition to its blocks, and of the acquire: the clock. No single
+// node serves all ranks.
 TEST(FlagsBudget, ClocksOfChannelsLieAtAllNodes) {
   constexpr std::uint64_t nodes = 8, channels = 512;
   Stage stage(calm(nodes), nodes);
@@ -83,7 +85,7 @@ TEST(FlagsBudget, ClocksOfChannelsLieAtAllNodes) {
     EXPECT_LE(taking.operations(), 1u);
     const Cost giving(giver);
     do_now(stage, giver, giver.release(channel));
-    EXPECT_EQ(giving.operations(), 0u);  // the clock is there already
+    EXPECT_EQ(giving.operations(), 0u);  // the clock is already here
   }
   std::uint64_t most = 0, all = 0;
   for (std::uint32_t rank = 0; rank < nodes; ++rank) {
@@ -94,7 +96,7 @@ TEST(FlagsBudget, ClocksOfChannelsLieAtAllNodes) {
   EXPECT_LE(most, 2 * all / nodes);
 }
 
-// Two ranks change words of one block; node 1 is the second to flush, and brings what node 0 wrote.
+// Two ranks change words of one block; node 1 is the second to flush, and receives the words of node 0.
 void flush_changes_of_one_block(Stage& stage) {
   Node& first = stage.node(0);
   Node& second = stage.node(1);
@@ -112,7 +114,8 @@ Configuration with_flags(std::uint32_t threads) {
   return configuration;
 }
 
-// A release beside other threads brings the changes of others behind closed pages; the next access acquires.
+// A release in a rank with other threads merges changes of other ranks into closed pages; the next access
+// acquires.
 TEST(FlagsBudget, WhatAReleaseBesideOtherThreadsBringsIsAcquiredAtTheNextAccess) {
   Stage stage(with_flags(2), 2);
   flush_changes_of_one_block(stage);
@@ -123,7 +126,8 @@ TEST(FlagsBudget, WhatAReleaseBesideOtherThreadsBringsIsAcquiredAtTheNextAccess)
   EXPECT_EQ(second.counters().get(Counter::read_faults), faults + 1);
 }
 
-// The only thread of a rank is in the runtime meanwhile: pages stay open, and it acquires before it goes on.
+// The only thread of a rank is inside the runtime at that time: pages stay open, and it acquires before it
+// goes on.
 TEST(FlagsBudget, WhatTheReleaseOfALoneThreadBringsComesIntoOpenPages) {
   Stage stage(with_flags(1), 2);
   flush_changes_of_one_block(stage);
@@ -131,8 +135,8 @@ TEST(FlagsBudget, WhatTheReleaseOfALoneThreadBringsComesIntoOpenPages) {
   EXPECT_EQ(stage.total(Counter::invalidations), 0u);
 }
 
-// A pipeline: two ranks hand on, turn by turn, a flag and data of which both write a part. Each turn of the
-// writer is data and flag; the reader flushes until it sees the flag.
+// A pipeline: two ranks pass a flag to and fro, with data of which both write a part. Each turn of the writer
+// is data and flag; the reader flushes until it sees the flag.
 struct Handover {
   std::uint64_t faults;
   std::uint64_t closings;

@@ -1,4 +1,4 @@
-// What a reader receives of a block in which little has changed (docs/decisions/readers.md).
+// The bytes that a reader receives of a block in which little has changed (docs/decisions/readers.md).
 #include <gtest/gtest.h>
 
 #include "stage.h"
@@ -9,7 +9,7 @@ namespace {
 using trace::Counter;
 
 constexpr std::size_t block_bytes = 32768, words = block_bytes / 8, line_bytes = 64;
-constexpr std::uint64_t few_bytes = 512;  // with all that is asked and told
+constexpr std::uint64_t few_bytes = 512;  // including requests and notices
 
 Configuration job(std::uint32_t nodes) {
   Configuration configuration = calm(nodes);
@@ -33,13 +33,13 @@ void write(Stage& stage, Node& node, std::uint64_t value, std::size_t from, std:
   do_now(stage, node, release(node));
 }
 
-// Lets the reader acquire what is released, without a notice, and read a word.
+// Lets the reader acquire the release, without a notice, and read a word.
 void read_after_lapse(Stage& stage, Node& from, Node& reader, std::uint64_t value, std::size_t word) {
   do_now(stage, reader, acquire_clock(reader, from.migrating()->clock().value));
   do_now(stage, reader, expect(reader, value, word));
 }
 
-// The home gets to know of the reader: its version is published, with a lease.
+// The home learns of the reader: its version is published, with a lease.
 void let_read(Stage& stage, Node& home, Node& reader) {
   for (std::uint64_t turn = 1; turn <= 3; ++turn) {
     write(stage, home, turn, 0, words);
@@ -84,8 +84,8 @@ TEST(LineBudget, SoItDoesBetweenBarriers) {
   EXPECT_GE(reader.counters().get(Counter::fetches_of_lines), 4u);
 }
 
-// One that has seen the version before gets the lines of the last one alone. What is known of older versions
-// is one set of lines.
+// A reader that has seen the previous version gets only the lines of the last change. All older versions
+// share one set of lines.
 TEST(LineBudget, EachReaderGetsWhatItLacks) {
   Stage stage(job(3), 1, block_bytes);
   Node& home = stage.node(0);
@@ -113,8 +113,8 @@ TEST(LineBudget, WhatChangedAltogetherMovesAsABlock) {
   EXPECT_EQ(reader.counters().get(Counter::fetches_of_lines), 0u);
 }
 
-// A release that compares more than a cache holds names what is closed, and readers take the live bytes.
-// Blocks that other ranks read are compared nevertheless, unless all of them changes each time.
+// A release that compares more than fits a cache only names closed blocks, and readers take the live bytes.
+// Blocks that other ranks read are compared nevertheless, unless all of their bytes change each time.
 Task<> write_words(Node& node, std::uint64_t value, std::size_t to) {
   for (std::size_t word = 0; word < to; ++word) co_await store(node, 0, value, word);
 }
@@ -144,7 +144,7 @@ TEST(LineBudget, LargeReleasesCompareWhatChangesLittle) {
   EXPECT_EQ(bytes_of_late_turns(words, Counter::comparisons), 0u);
 }
 
-// Each far writer merges its word at the home, and gets the words of the others.
+// Each far writer merges its word at the home, and gets the words of the other writers.
 TEST(LineBudget, FarWritersOfOneBlockGetEachOthersLines) {
   constexpr std::uint32_t writers = 3;
   Stage stage(job(writers), 1, block_bytes);
@@ -168,8 +168,8 @@ TEST(LineBudget, FarWritersOfOneBlockGetEachOthersLines) {
   EXPECT_LE(stage.total(Counter::remote_bytes) - before, turns * writers * 4 * few_bytes);
 }
 
-// The same one after the other, under a lock: the home knows the lines of all, and is asked for them, also
-// where the rank that wrote last has the whole version.
+// The same in sequence, under a lock: the home knows the lines of all writers, and is asked for them, even if
+// the last writer has the whole version.
 TEST(LineBudget, FarWritersInTurnGetEachOthersLines) {
   constexpr std::uint32_t writers = 4;
   constexpr LockId lock{0};

@@ -1,4 +1,4 @@
-// What rank 0 pays for atomic operations, locks and releases while no other rank runs program code: a fault
+// Costs of rank 0 for atomic operations, locks and releases while no other rank runs program code: a fault
 // for each block that it opens, whatever order the job keeps.
 #include <gtest/gtest.h>
 

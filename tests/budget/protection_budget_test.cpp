@@ -1,4 +1,4 @@
-// How many changes of protection, each a call of the kernel, the protocol needs.
+// The number of protection changes, each a system call, that the protocol needs.
 #include <gtest/gtest.h>
 
 #include "stage.h"

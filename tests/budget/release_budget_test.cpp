@@ -1,4 +1,4 @@
-// What a release costs: blocks that it looks at. Those that no other rank has looked at cost nothing,
+// The cost of a release is the blocks that it visits. Blocks that no other rank has accessed cost nothing,
 // whatever their number (docs/decisions/private_blocks.md).
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ std::uint64_t looks(Node& node) {
   return node.counters().get(Counter::release_looks);
 }
 
-// All blocks of node 0 sleep after it.
+// Afterwards all blocks of node 0 are asleep.
 void write_and_release(Stage& stage, std::uint64_t blocks) {
   do_now(stage, stage.node(0), write_all(stage.node(0), blocks, 1));
   do_now(stage, stage.node(0), release(stage.node(0)));
@@ -67,7 +67,7 @@ TEST(ReleaseBudget, BlocksThatWereReadAreLookedAt) {
   }
 }
 
-// A rank that writes beside the home: the home looks at that block, and at no other.
+// A rank writes a block of another home: the home visits that block, and no other.
 TEST(ReleaseBudget, ABlockThatWasTakenIsLookedAt) {
   for (const std::uint64_t blocks : sizes) {
     Stage stage(calm(2), blocks);
@@ -81,7 +81,7 @@ TEST(ReleaseBudget, ABlockThatWasTakenIsLookedAt) {
   }
 }
 
-// Blocks that are read no more sleep again, some releases later.
+// Blocks that are no longer read fall asleep again, some releases later.
 TEST(ReleaseBudget, BlocksThatAreReadNoMoreSleepAgain) {
   Stage stage(calm(2), 16);
   Node& home = stage.node(0);
@@ -97,8 +97,8 @@ TEST(ReleaseBudget, BlocksThatAreReadNoMoreSleepAgain) {
   EXPECT_EQ(looks(home) - before, 0u);
 }
 
-// A program with plain flags has no unpublished blocks: the first release wakes all, later ones find the
-// others closed.
+// A program with plain flags has no unpublished blocks: the first release wakes all, later releases find all
+// other blocks closed.
 TEST(ReleaseBudget, NothingSleepsWhileOrderIsKept) {
   Stage stage(calm(2), 64);
   Node& home = stage.node(0);

@@ -1,5 +1,5 @@
-// What streams cost: runs of blocks that are opened by one fault and fetched by one batch; and how long a
-// block stays writable.
+// Costs of streams: runs of blocks opened by one fault and fetched by one batch; and how long a block stays
+// writable.
 #include <gtest/gtest.h>
 
 #include "stage.h"
@@ -30,7 +30,7 @@ class Count {
   std::uint64_t before_;
 };
 
-// A job of two: one writes, the other reads.
+// A job of two ranks: one writes, the other reads.
 struct Pair {
   explicit Pair(const Configuration& configuration, std::size_t block_bytes = stage_block_bytes)
       : stage(configuration, block_count, block_bytes) {}
@@ -59,7 +59,7 @@ Configuration with_runs(std::size_t blocks) {
 
 TEST(RunBudget, AStreamOfReadsFaultsOncePerRunAndARunIsOneBatch) {
   Configuration configuration = with_runs(16);
-  configuration.protocol.leave_unpublished = false;  // some blocks would be, some not: they are brought apart
+  configuration.protocol.leave_unpublished = false;  // else some blocks would be fetched separately
   Pair pair(configuration);
   pair.publish(1, block_count, 7);
   const Count faults(pair.reader, Counter::read_faults);
@@ -80,7 +80,7 @@ TEST(RunBudget, WithoutRunsEachBlockFaults) {
   EXPECT_EQ(faults.now(), block_count - 1);
 }
 
-// Faults of a reader of 63 blocks behind each other, over a line that holds so many bytes.
+// Faults of a reader of 63 consecutive blocks, over a link with this bandwidth-delay product.
 std::uint64_t faults_of_stream(std::uint64_t line_bytes, bool is_near) {
   Configuration configuration = with_runs(2);
   configuration.protocol.far_run_bytes_max = 32 * stage_block_bytes;
@@ -97,9 +97,9 @@ std::uint64_t faults_of_stream(std::uint64_t line_bytes, bool is_near) {
 
 TEST(RunBudget, ALineThatHoldsMoreGetsLongerRuns) {
   EXPECT_EQ(faults_of_stream(16, false), 32u);     // runs of 2 blocks, as set
-  EXPECT_EQ(faults_of_stream(64, false), 10u);     // of 8 blocks: eight times what the line holds
+  EXPECT_EQ(faults_of_stream(64, false), 10u);     // of 8 blocks: eight times the bandwidth-delay product
   EXPECT_EQ(faults_of_stream(10'000, false), 6u);  // of 32 blocks at most
-  EXPECT_EQ(faults_of_stream(10'000, true), 32u);  // a near rank has no line
+  EXPECT_EQ(faults_of_stream(10'000, true), 32u);  // a near rank has no link
 }
 
 TEST(RunBudget, AStreamOfWritesFaultsOncePerRun) {
@@ -111,7 +111,7 @@ TEST(RunBudget, AStreamOfWritesFaultsOncePerRun) {
 }
 
 // The blocks' initial homes are other nodes, of one network: the trips of a run overlap, for tail word and
-// owner word. One block after the other takes two trips each.
+// owner word. Block by block, each takes two trips.
 TEST(RunBudget, AStreamOfFirstTouchesTakesFewTripsPerRun) {
   Configuration configuration = calm(64);
   configuration.protocol.run_bytes_max = 16 * stage_block_bytes;
@@ -127,7 +127,7 @@ TEST(RunBudget, AStreamOfFirstTouchesTakesFewTripsPerRun) {
   EXPECT_LE(stage.cluster().world().now_ns() - begin, 7 * 4 * round_trip * 11 / 10);
 }
 
-// One rank writes eight blocks again and again, the other reads four of them.
+// One rank writes eight blocks repeatedly, the other reads four of them.
 TEST(RunBudget, BlocksThatCameAlongInVainAreLeftAlone) {
   Pair pair(with_runs(16));
   for (std::uint64_t round = 1; round <= 6; ++round) {
@@ -135,16 +135,17 @@ TEST(RunBudget, BlocksThatCameAlongInVainAreLeftAlone) {
     const Count bytes(pair.reader, Counter::fetched_bytes);
     pair.read(1, 5);
     all_meet(pair.stage);
-    if (round <= 2) continue;  // not known yet
+    if (round <= 2) continue;  // not yet known
     EXPECT_LE(bytes.now(), 4 * stage_block_bytes) << round;
   }
   const Count bytes(pair.reader, Counter::fetched_bytes);
   pair.publish(1, 9, 100);
   pair.read(1, 5);
-  EXPECT_EQ(bytes.now(), 4 * sizeof(std::uint64_t));  // what has changed of each
+  EXPECT_EQ(bytes.now(), 4 * sizeof(std::uint64_t));  // the changed bytes of each
 }
 
-// Of blocks too large for lines: others are compared for the sake of readers (line_budget_test.cpp).
+// Uses blocks too large for lines: smaller blocks are compared for the sake of readers
+// (line_budget_test.cpp).
 constexpr std::size_t large_block_bytes = 512 << 10;
 Configuration with_runs_of_large(std::size_t blocks, std::size_t cached_bytes) {
   Configuration configuration = calm(2);
@@ -171,10 +172,10 @@ std::uint64_t comparisons_of_a_phase(std::size_t cached_bytes) {
 
 TEST(RunBudget, WhatDoesNotFitIntoTheCacheIsNotComparedAtAll) {
   EXPECT_EQ(comparisons_of_a_phase(std::size_t{1} << 30), 4 * 16u);  // stays writable
-  EXPECT_EQ(comparisons_of_a_phase(0), 0u);                          // what is open has been written
+  EXPECT_EQ(comparisons_of_a_phase(0), 0u);                          // an open block has been written
 }
 
-// What a first release of much data publishes: as much as fits into the cache, and not what is behind it.
+// A first release of much data publishes as much as fits into the cache, and none of the data after it.
 TEST(RunBudget, AFirstLargeReleaseMakesFewPublicCopies) {
   constexpr std::uint64_t cached_blocks = 4;
   Pair pair(with_runs_of_large(16, cached_blocks * large_block_bytes), large_block_bytes);
@@ -187,7 +188,8 @@ TEST(RunBudget, AFirstLargeReleaseMakesFewPublicCopies) {
   EXPECT_EQ(pair.writer.counters().get(Counter::served_live), block_count - 1 - published);
 }
 
-// 32 blocks that change and are read at every turn, after some turns. Result: what the reader does in one.
+// 32 blocks that are changed and read at every turn, after some turns. Result: the reader's costs in one
+// turn.
 struct Turn {
   std::uint64_t fetches_ahead, read_faults, fetched_bytes;
 };
@@ -217,7 +219,7 @@ TEST(RunBudget, WhatFitsIntoTheCacheIsFetchedAheadAndTheRestMovesInRuns) {
   EXPECT_EQ(large.fetched_bytes, 32 * large_block_bytes);
 }
 
-// Blocks that were published while little was compared, and are given up as soon as it is much.
+// Blocks that were published while little was compared, and are given up as soon as much is.
 TEST(RunBudget, ReadersOfLargePhasesDoNotAskForPublicCopiesInVain) {
   constexpr std::size_t block_bytes = large_block_bytes;
   Configuration configuration = with_runs_of_large(16, 8 * block_bytes);

@@ -1,5 +1,5 @@
-// How the cost of a node grows with the number of nodes, counted: that of `migrating`, and where the policies
-// for comparison bend. Every value that the workloads read is looked at.
+// How the cost of a node grows with the number of nodes, counted: for `migrating`, and up to the number where
+// the policies for comparison stop scaling. Every value that the workloads read is checked.
 #include "simulator/scale.h"
 
 #include <gtest/gtest.h>
@@ -30,16 +30,16 @@ double rounds(std::uint32_t nodes) {
 TEST(Scale, RemoteOperationsOfABarrierGrowNoFasterThanTheLogarithm) {
   for (std::uint32_t nodes = 2; nodes <= nodes_max; nodes *= 2) {
     const ScaleResult r = cost(Policy::migrating, WorkloadKind::stencil, nodes);
-    EXPECT_EQ(r.messages, rounds(nodes)) << nodes;  // one per round, nothing else
-    // The neighbours' rows, by a notice or because the copy has lapsed; now and then one of them is missed.
-    // Rows that nobody has changed cost nothing.
+    EXPECT_EQ(r.messages, rounds(nodes)) << nodes;  // one per round, and no more
+    // The neighbours' rows, by a notice or because the copy has expired; sometimes one of them is missed.
+    // Rows that have not changed cost nothing.
     EXPECT_LE(r.remote_operations, 3) << nodes;
     EXPECT_EQ(r.renewals, 0) << nodes;
     EXPECT_LE(r.busiest_operations, 3 + rounds(nodes)) << nodes;
   }
 }
 
-// More notices, but not more than one message of the barrier holds: those would need an operation each time.
+// More notices, but no more than fit one message of the barrier: more would need an operation each time.
 TEST(Scale, TheNoticesOfASlowNetworkTravelInTheMessages) {
   for (const std::uint32_t nodes : {64u, 128u, 256u}) {
     const ScaleResult r =
@@ -53,21 +53,20 @@ TEST(Scale, CopiesLapseOnlyIfTheyHaveChanged) {
   for (const std::uint32_t nodes : {16u, 64u, 256u}) {
     const ScaleResult r = cost(Policy::migrating, WorkloadKind::all_to_all, nodes);
     EXPECT_EQ(r.renewals, 0) << nodes;
-    EXPECT_LE(r.remote_operations, 32) << nodes;  // at most as many blocks change that a node reads
+    EXPECT_LE(r.remote_operations, 32) << nodes;  // the changed blocks are at most those that a node reads
   }
 }
 
-// Each barrier is about one of two grids. If leases that are taken again were so long that they moved the
-// versions of the next turn behind those of the other grid, copies of both would be asked for at each
-// barrier.
+// Each barrier concerns one of two grids. If renewed leases were so long that they moved the versions of the
+// next turn past those of the other grid, each barrier would need requests for copies of both.
 TEST(Scale, CopiesOfBlocksThatAreWrittenByTurnsDoNotLapse) {
   EXPECT_EQ(cost(Policy::migrating, WorkloadKind::stencil, 512, 1, fabric::sim::LatencyModel::tcp_25_gbe())
                 .renewals,
             0);
 }
 
-// Of four vectors one changes between two barriers. The notices of its blocks fit, so copies of the others
-// stay.
+// One of four vectors changes between two barriers. The notices of its blocks fit, so copies of the other
+// vectors stay valid.
 TEST(Scale, CopiesOfWhatDoesNotChangeStayWhereNoticesFit) {
   EXPECT_EQ(cost(Policy::migrating, WorkloadKind::small_regions, 64).renewals, 0);
   // 96 blocks, on a slow network.
@@ -98,8 +97,8 @@ TEST(Scale, OnlyTheDirectorySendsInvalidations) {
     EXPECT_EQ(r.invalidation_messages, 0) << name_of(policy);
   }
   const ScaleResult r = cost(Policy::directory, WorkloadKind::read_mostly, nodes);
-  // The writer tells every reader of every block, and each of them answers; an answer may come before its
-  // reader has begun to count.
+  // The writer notifies every reader of every block, and each of them answers; an answer may arrive before
+  // its reader has begun to count.
   EXPECT_LE(r.invalidation_messages, written * 2 * (nodes - 1) / nodes);
   EXPECT_GE(r.invalidation_messages, written * (nodes - 1) / nodes);
   EXPECT_EQ(r.messages, barriers * rounds(nodes) + r.invalidation_messages);
@@ -107,7 +106,7 @@ TEST(Scale, OnlyTheDirectorySendsInvalidations) {
 }
 
 TEST(Scale, TimestampsAloneRenewWhatNobodyChanged) {
-  // Of the rows that a node keeps of its neighbours half change in an iteration; all are fetched or renewed.
+  // Half of the neighbours' rows that a node keeps change in an iteration; all are fetched or renewed.
   constexpr std::uint32_t nodes = 16;  // with a notice for each row that changes
   const ScaleResult alone = cost(Policy::timestamps, WorkloadKind::stencil, nodes);
   const ScaleResult migrating = cost(Policy::migrating, WorkloadKind::stencil, nodes);
@@ -116,21 +115,21 @@ TEST(Scale, TimestampsAloneRenewWhatNobodyChanged) {
 }
 
 TEST(Scale, ReadersOfABlockServeEachOther) {
-  // From here on a reader that serves others has all its places taken.
+  // From here on a reader that serves other readers has all its places taken.
   constexpr std::uint32_t few_nodes = 256;
   constexpr double written = 4;
   const ScaleResult few = cost(Policy::migrating, WorkloadKind::read_mostly, few_nodes);
   for (const std::uint32_t nodes : {few_nodes, nodes_max}) {
     const ScaleResult r = cost(Policy::migrating, WorkloadKind::read_mostly, nodes);
     EXPECT_LE(r.fetches, written) << nodes;
-    EXPECT_LE(r.remote_operations, written * 6) << nodes;  // a reader asks until the copy is there
+    EXPECT_LE(r.remote_operations, written * 6) << nodes;  // a reader asks until the copy has arrived
     EXPECT_LE(r.busiest_served, 2 * few.busiest_served) << nodes;
     EXPECT_LE(r.virtual_ns, 2 * few.virtual_ns) << nodes;
   }
 }
 
 TEST(Scale, AWriterWithManyReadersFindsThemOneAfterTheOtherWhereTheyDoNot) {
-  // The network is the same for all: what a home gives to each node takes its time at the home's link.
+  // The network is the same for all: the transfers of a home to all nodes share the home's link.
   const auto model = fabric::sim::LatencyModel::tcp_25_gbe();
   const ScaleResult few = cost(Policy::timestamps, WorkloadKind::read_mostly, 16, 1, model);
   const ScaleResult many = cost(Policy::timestamps, WorkloadKind::read_mostly, 256, 1, model);
@@ -140,13 +139,13 @@ TEST(Scale, AWriterWithManyReadersFindsThemOneAfterTheOtherWhereTheyDoNot) {
 
 TEST(Scale, BlocksOfSeveralWritersCostNoMoreInLargerJobsButForTheBarriers) {
   constexpr double barriers = 2;
-  // From here on a node's partners are all different, and the notices that are dropped make copies lapse.
+  // From here on a node's partners are all different, and dropped notices make copies expire.
   constexpr std::uint32_t full = 256;
   double at_full = 0;
   for (std::uint32_t nodes = 4; nodes <= nodes_max; nodes *= 4) {
     const ScaleResult r = cost(Policy::migrating, WorkloadKind::gather_scatter, nodes);
-    // Eight blocks of cells are read elsewhere and six boundary blocks are written by several: each of these
-    // is brought when it is read, and again when this node takes its lock behind another, which may have to
+    // Eight blocks of cells are read elsewhere and six boundary blocks have several writers: each of these is
+    // fetched when it is read, and again when this node takes its lock after another node, which may have to
     // send word that it is free.
     constexpr double read = 8, shared = 6;
     EXPECT_LE(r.messages, barriers * rounds(nodes) + shared / 2) << nodes;
@@ -160,30 +159,30 @@ TEST(Scale, BlocksOfSeveralWritersCostNoMoreInLargerJobsButForTheBarriers) {
 }
 
 TEST(Scale, ATaskCostsItsNodeNoMoreInLargerJobsButForTheDirectory) {
-  constexpr double tasks = 4;  // that a node does in the mean
+  constexpr double tasks = 4;  // the mean number of tasks of a node
   constexpr double takes = tasks + 1;
   for (std::uint32_t nodes = 4; nodes <= nodes_max; nodes *= 4) {
     const ScaleResult r = cost(Policy::migrating, WorkloadKind::task_queue, nodes);
-    // The lock goes from node to node with one message. The counter comes with it in a few operations; what
-    // a node has written of a block of results, where sixty-four tasks have theirs, goes out before it.
+    // The lock goes from node to node with one message. The counter follows in a few operations; the node's
+    // part of a block of results, which sixty-four tasks share, is sent before it.
     EXPECT_LE(r.messages, rounds(nodes) + takes) << nodes;
     EXPECT_LE(r.remote_operations, 12 * takes) << nodes;
   }
   constexpr std::uint32_t nodes = 64;
-  // Each node that has read the counter once hears of every change of it, and answers.
+  // Each node that has read the counter once is notified of every change of it, and answers.
   const ScaleResult r = cost(Policy::directory, WorkloadKind::task_queue, nodes);
   EXPECT_GE(r.invalidation_messages, tasks * 2 * (nodes - 1) * 0.9);
 }
 
 TEST(Scale, TasksOfOneQueueAreTakenOneAfterTheOther) {
-  // So an iteration takes longer in a larger job, by as much as there are more tasks.
+  // So an iteration takes longer in a larger job, in proportion to the number of tasks.
   constexpr double takes = 5;
   const auto model = fabric::sim::LatencyModel::infiniband();
   double at_64 = 0;
   for (std::uint32_t nodes = 64; nodes <= nodes_max; nodes *= 4) {
     const double ns = cost(Policy::migrating, WorkloadKind::task_queue, nodes).virtual_ns / takes / nodes;
     if (nodes == 64) at_64 = ns;
-    // The grant, and a look at what the node before has changed.
+    // The grant, and a check of the changes by the previous node.
     EXPECT_GE(ns, 3 * static_cast<double>(model.latency_ns)) << nodes;
     EXPECT_LE(ns, 1.6 * at_64) << nodes;
   }
@@ -191,8 +190,9 @@ TEST(Scale, TasksOfOneQueueAreTakenOneAfterTheOther) {
 
 TEST(Scale, ASmallRegionCostsNoMoreInLargerJobsButForTheBarrier) {
   constexpr double regions = 8;
-  // A piece lies in 1.25 blocks in the mean, which two to three others write. As long as all notices fit each
-  // block is brought once by the notice, and once with its lock; otherwise copies of all four vectors lapse.
+  // A piece covers 1.25 blocks on average, which two or three other nodes write. As long as all notices fit,
+  // each block is fetched once after its notice, and once with its lock; otherwise copies of all four vectors
+  // expire.
   constexpr std::uint32_t all_notices_fit = 16;
   for (std::uint32_t nodes = 4; nodes <= nodes_max; nodes *= 4) {
     const ScaleResult r = cost(Policy::migrating, WorkloadKind::small_regions, nodes);

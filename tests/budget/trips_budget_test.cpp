@@ -1,5 +1,5 @@
-// Trips in sequence, near and far alike: what one rank does at another waits for so many round trips
-// (docs/design/coherence.md, section 10).
+// Trips in sequence, near and far alike: the number of round trips that one rank waits for when it needs
+// another (docs/design/coherence.md, section 10).
 #include <gtest/gtest.h>
 
 #include "stage.h"
@@ -18,7 +18,7 @@ class Trips : public ::testing::TestWithParam<bool> {
     configuration.model.local_pointer = GetParam();
     return configuration;
   }
-  // Of `task`, alone in the job; each operation waits for the one before.
+  // The trips of `task`, alone in the job; each operation waits for the previous one.
   static std::uint64_t trips_of(Stage& stage, Node& node, Task<> task) {
     const std::uint64_t before = node.counters().get(Counter::remote_operations);
     const std::uint64_t begin = stage.cluster().world().now_ns();
@@ -56,7 +56,7 @@ TEST_P(Trips, AReadWithoutANoticeIsOne) {
   EXPECT_EQ(trips_of(stage, stage.node(1), read(stage.node(1), 0)), 1u);
 }
 
-// The reader believes in the home of last time; the initial home knows the present one.
+// The reader assumes the home of last time; the initial home knows the current one.
 TEST_P(Trips, AStaleLinkIsOneMoreWhereverTheHomeHasBeen) {
   for (const std::uint32_t moves : {1u, 2u, 6u}) {
     Stage stage(job(8), 8);
@@ -87,7 +87,7 @@ TEST_P(Trips, AFirstTouchIsOneAndWritingOnIsNone) {
   EXPECT_EQ(trips_of(stage, writer, release(writer)), 0u);
 }
 
-// The home merges what is sent.
+// The home merges the changes that it receives.
 TEST_P(Trips, AReleaseBesideAnotherWriterIsOne) {
   Stage stage(job(3), 3);
   Node& writer = stage.node(1);
@@ -112,7 +112,7 @@ TEST_P(Trips, ALockThatIsFreeAtItsInitialHomeIsOne) {
   do_now(stage, third, unlock(third, lock_of_rank_0));
 }
 
-// What a rank has acquired from another one does not come again, however much that is.
+// Notices that a rank has acquired from another rank are not sent again, however many they are.
 TEST_P(Trips, ALockBringsOnlyWhatIsNewToItsTaker) {
   constexpr std::uint64_t blocks = 100;
   Stage stage(job(2), 2 * blocks);
@@ -135,10 +135,10 @@ TEST_P(Trips, ALockBringsOnlyWhatIsNewToItsTaker) {
   EXPECT_LE(hand_over(3, 1), without_notices + notice_bytes);
 }
 
-// When a lock is given to a rank that waits: what it takes from there to the end of the taker's lock().
+// The handover of a lock to a waiting rank: the trips from there to the end of the taker's lock().
 struct HandOver {
   std::uint64_t ns = 0;
-  std::uint64_t trips = 0;  // of the taker
+  std::uint64_t trips = 0;  // trips of the taker
 };
 Task<> take_and_look(Stage& stage, Node& node, LockId lock, HandOver* end) {
   co_await node.locks().lock(lock);
@@ -154,8 +154,8 @@ HandOver hand_over(Stage& stage, Node& giver, Node& taker, LockId lock) {
   return {end.ns - begin.ns, end.trips - begin.trips};
 }
 
-// The grant brings the news: half a trip, whoever the lock's initial home is. Only where there are too many
-// for a message the taker asks for them.
+// The grant carries the notices: half a trip, whichever rank is the lock's initial home. Only if they exceed
+// a message does the taker ask for them.
 TEST_P(Trips, AContendedLockIsHandedOverInHalfOfOne) {
   constexpr std::uint64_t blocks = 100;
   constexpr std::uint32_t ranks = 3;
@@ -185,7 +185,7 @@ TEST_P(Trips, AContendedLockIsHandedOverInHalfOfOne) {
   }
 }
 
-// Long enough for others to queue up.
+// Long enough for the other ranks to queue up.
 constexpr std::uint64_t section_ns = 20'000;
 
 // From an unlock until the next rank has counted.
@@ -210,7 +210,7 @@ Task<> count_sections(Stage& stage, Node& node, unsigned sections, std::uint64_t
   }
 }
 
-// A counter in a critical section: release where the counter is, grant, and a fetch of the counter.
+// A counter in a critical section: release at the counter's home, grant, and a fetch of the counter.
 TEST_P(Trips, ACriticalSectionIsHandedOverInThreeOneWaysAndAFetch) {
   constexpr unsigned warm_up = 20, sections = 40;
   constexpr std::uint64_t one_ways = 3 + 2;
@@ -233,7 +233,7 @@ TEST_P(Trips, ACriticalSectionIsHandedOverInThreeOneWaysAndAFetch) {
   }
 }
 
-// All ranks are asked at once: the time is that of two trips where something is new, one where nothing is.
+// All ranks are asked at once: the time is that of two trips if a rank has something new, otherwise of one.
 TEST_P(Trips, AFlushAsksAllRanksAtOnce) {
   constexpr std::uint32_t ranks = 9;
   Stage stage(job(ranks), ranks);
@@ -244,7 +244,7 @@ TEST_P(Trips, AFlushAsksAllRanksAtOnce) {
     do_now(stage, flusher, flusher.flush());
     return stage.cluster().world().now_ns() - begin;
   };
-  (void)flush_ns();  // the first one tells all ranks that somebody flushes
+  (void)flush_ns();  // the first flush tells all ranks that a rank flushes
   for (std::uint32_t rank = 1; rank < ranks; ++rank) {
     do_now(stage, stage.node(rank), store(stage.node(rank), rank, 1));
     do_now(stage, stage.node(rank), release(stage.node(rank)));

@@ -1,5 +1,5 @@
-// How often ranks that meet wake the service threads of each other: not at all, for who waits says that it
-// looks for arrivals.
+// Ranks that meet never wake the service threads of each other, since a waiting rank announces that it polls
+// for arrivals.
 #include "stage.h"
 
 namespace musubi::sim {
@@ -14,7 +14,7 @@ std::uint64_t wakes(Stage& stage) {
   return stage.node(0).fabric().arrivals_that_wake() + stage.node(1).fabric().arrivals_that_wake();
 }
 
-// Result: wake-ups at a barrier to which two ranks come at one time, after others that were like it.
+// Result: wake-ups at a barrier at which two ranks arrive at the same time, after similar barriers.
 template <class Turn>
 std::uint64_t wakes_at_third(Stage& stage, Turn turn) {
   std::uint64_t before = 0;
@@ -31,14 +31,14 @@ TEST(WakesBudget, ABarrierWakesNobody) {
   EXPECT_EQ(wakes_at_third(stage, [](Node& node, std::uint64_t) { return meet(node); }), 0u);
 }
 
-// What one tells the other comes while that one tells, too.
+// The message of each rank arrives while that rank sends its own.
 TEST(WakesBudget, ABarrierThatPushesUpdatesWakesNobody) {
   Configuration entry = calm(2);
   entry.policy = Policy::entry;
-  entry.protocol.entry_unused_barriers = 0;
+  entry.unused_barriers = 0;
   Stage stage(entry, 1);
   EXPECT_EQ(wakes_at_third(stage, write_and_meet), 0u);
-  EXPECT_GT(wakes(stage), 0u);  // the pages had to come
+  EXPECT_GT(wakes(stage), 0u);  // the pages had to be fetched
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What blocks with several writers cost (docs/decisions/many_writers.md).
+// Costs of blocks with several writers (docs/decisions/many_writers.md).
 #include <gtest/gtest.h>
 
 #include <array>
@@ -35,7 +35,7 @@ Task<> read(Node& node) {
   (void)co_await load(node, block);
 }
 
-// What all nodes spend in `turns` turns, once they know each other's habits.
+// The costs of all nodes in `turns` turns, once they know each other's habits.
 std::uint64_t spent_by_writers(Stage& stage, std::uint32_t writers, Counter counter) {
   const auto play = [&](std::uint64_t from, std::uint64_t to) {
     for (std::uint32_t rank = 0; rank < writers; ++rank)
@@ -58,7 +58,7 @@ TEST(WritersBudget, TheHomeStaysAndTheOtherMergesThereOncePerBarrier) {
   EXPECT_EQ(spent(2, true, Counter::home_merges), turns);
   EXPECT_EQ(spent(2, true, Counter::read_faults), 0u);
   EXPECT_EQ(spent(2, true, Counter::write_faults), 0u);
-  EXPECT_LE(spent(2, true, Counter::fetches), turns);  // the one that merged first
+  EXPECT_LE(spent(2, true, Counter::fetches), turns);  // by the rank that merged first
 }
 
 TEST(WritersBudget, OfFourWritersThreeMergeAtTheHome) {
@@ -69,7 +69,7 @@ TEST(WritersBudget, OfFourWritersThreeMergeAtTheHome) {
 TEST(WritersBudget, FarWritersSendTheirChangesInOneTrip) {
   EXPECT_EQ(spent(2, false, Counter::home_migrations), 0u);
   EXPECT_EQ(spent(2, false, Counter::home_merges), turns);
-  // The changes of one, and a fetch ahead of what the home has changed.
+  // The changes of one rank, and a prefetch of the home's changes.
   EXPECT_EQ(spent(2, false, Counter::remote_operations), 2 * turns);
   EXPECT_EQ(spent(2, false, Counter::read_faults), 0u);
   EXPECT_EQ(spent(4, false, Counter::home_migrations), 0u);
@@ -81,8 +81,8 @@ Task<> write_and_meet_once(Node& node) {
   co_await meet(node);
 }
 
-// The first writes lead the home through all ranks, and leave a chain of as many links. The releases after
-// them find its end.
+// The first writes move the home through all ranks, and leave a chain of as many links. Later releases find
+// its end.
 TEST(WritersBudget, FarWritersFindAHomeThatHasMovedThroughAllRanks) {
   constexpr std::uint32_t writers = 16;
   Stage stage(neighbours(writers, false), 1, page);
@@ -93,7 +93,7 @@ TEST(WritersBudget, FarWritersFindAHomeThatHasMovedThroughAllRanks) {
   EXPECT_GE(stage.total(Counter::home_merges), writers - 2u);
 }
 
-// Not the block: a word in a block of two pages, and what a call is.
+// Not the block, but a word in a block of two pages, and the size of a call.
 TEST(WritersBudget, AFarWriterSendsWhatItHasChanged) {
   constexpr std::size_t large = 8192;
   Stage stage(neighbours(3, false), 1, large);
@@ -120,7 +120,8 @@ TEST(WritersBudget, AFarWriterSendsWhatItHasChanged) {
   EXPECT_EQ(writer.counters().get(Counter::home_merges) - merges_before, 2u);
 }
 
-// The first release of a rank takes the home along if it changes much, and leaves it where it is if little.
+// A rank's first release takes the home along if it changes much, and leaves it in place if it changes
+// little.
 TEST(WritersBudget, AFarHomeStaysAtTheFirstReleaseOfLittle) {
   constexpr std::size_t large = 8192, words = large / 8;
   const auto moved_by = [&](std::size_t words_changed) {
@@ -142,7 +143,7 @@ TEST(WritersBudget, AFarHomeStaysAtTheFirstReleaseOfLittle) {
   EXPECT_EQ(moved_by(words / 8), 1u);
 }
 
-// Then less travels at each barrier: the other part.
+// Then less data travels at each barrier: only the other part.
 TEST(WritersBudget, TheHomeComesToTheFarWriterOfMost) {
   constexpr std::size_t large = 8192, words = large / 8;
   constexpr std::uint64_t every_byte = 0x0101010101010101;
@@ -168,7 +169,7 @@ TEST(WritersBudget, TheHomeComesToTheFarWriterOfMost) {
   }
 }
 
-// The writer whose copy it has read, not the rank where the block began.
+// The writer whose copy it has read, not the block's initial home.
 TEST(WritersBudget, AFarWriterFindsTheHomeWhereItsCopyCameFrom) {
   constexpr std::size_t large = 8192, words = large / 8;
   Stage stage(neighbours(3, false), 1, large);
@@ -192,7 +193,7 @@ TEST(WritersBudget, AFarWriterFindsTheHomeWhereItsCopyCameFrom) {
   EXPECT_EQ(writer.counters().get(Counter::remote_operations) - before, 1u);
 }
 
-// More than one message holds.
+// More than fits one message.
 TEST(WritersBudget, LargeChangesGoInSeveralMessages) {
   constexpr std::size_t large = 65536, words = large / 8;
   Stage stage(neighbours(3, false), 1, large);

@@ -10,7 +10,7 @@ namespace {
 template <class T>
 using Aliased [[gnu::may_alias]] = T;
 
-// Every stride-th element; those between keep what they held.
+// Every stride-th element; the elements between keep their values.
 template <class T, int stride>
 struct Strided : Elements<sizeof(T) * stride, stride + sizeof(T)> {
   static constexpr int alignment = alignof(T), header = stride * 6 % 16 / alignment * alignment;
@@ -100,7 +100,7 @@ struct IntVectors : Elements<20, 5> {
   }
 };
 
-// Two neighbours change places: compilers join their stores.
+// Exchanges two neighbours: compilers merge their stores.
 template <class T>
 struct Swaps : Elements<2 * sizeof(T), sizeof(T)> {
   static constexpr int alignment = alignof(T), header = 12 / alignment * alignment;
@@ -113,7 +113,7 @@ struct Swaps : Elements<2 * sizeof(T), sizeof(T)> {
   }
 };
 
-// Read, changed and written, as counters of one's own.
+// Read-modify-write by one owner, as of private counters.
 template <class T>
 struct Sums : Elements<sizeof(T), 2 * sizeof(T) + 1> {
   static constexpr int alignment = alignof(T), header = 16 - alignment;

@@ -1,4 +1,4 @@
-// Regions that leave their stores to functions of another compiler, and regions of Fortran.
+// Regions that leave their stores to functions built by another compiler, and regions of Fortran.
 #include "kernels.h"
 #include "pattern.h"
 
@@ -57,7 +57,7 @@ PATTERN_KERNELS(DEFINE_BODY)
 void add_called(std::vector<Pattern>& to) {
   PATTERN_KERNELS(ADD_BODY)
 #ifdef PATTERN_FORTRAN
-  // Several times, for there are few of them.
+  // Listed several times, since there are few of them.
   for (int i = 0; i < 4; ++i) {
     PATTERN_REGIONS(ADD_REGION)
   }

@@ -1,5 +1,4 @@
-// Structures: whole, by field, packed, each field by another thread, bit-fields, and several arrays side by
-// side.
+// Structures: whole, by field, packed, each field by another thread, bit-fields, and several adjacent arrays.
 #include <cstdint>
 
 #include "pattern.h"
@@ -51,7 +50,7 @@ struct PACKED Framed {
   return static_cast<long>((static_cast<unsigned long>(i) + salt) * 0x9e3779b97f4a7c15u);
 }
 
-// Iteration by iteration all fields, from values that the compiler does not know as a whole.
+// All fields, iteration by iteration, from values that the compiler cannot treat as a whole.
 [[gnu::always_inline]] inline void fill(Point* p, long v) {
   p->x = static_cast<int>(v);
   p->y = static_cast<int>(v >> 32);
@@ -136,7 +135,7 @@ struct FieldEach : Fields<Flagged, 5> {
   }
 };
 
-// Two memory locations of bit-fields, and a char, in one word: each by another iteration.
+// Two memory locations of bit-fields, and a char, in one word: each written by another iteration.
 struct MAY_ALIAS Bits {
   std::uint8_t first : 3, second : 5;
   std::uint8_t : 0;
@@ -159,7 +158,7 @@ struct BitFields : Fields<Bits, 3> {
         to->second = v >> 3 & 31;
         break;
       case 1:
-        to->third = v & 63;  // the fourth stays
+        to->third = v & 63;  // the fourth keeps its value
         break;
       case 2:
         to->between = static_cast<char>(v);
@@ -205,7 +204,8 @@ struct Columns : Elements<15, 4> {
   }
 };
 
-// Lengths and marks: no narrower store than 2 bytes reaches the marks, none but of 8 the lengths.
+// Lengths and marks: no store narrower than 2 bytes reaches the marks, only stores of 8 bytes reach the
+// lengths.
 struct LengthsAndMarks : Elements<10, 6> {
   static constexpr int alignment = 8, header = 0;
   static std::string name() { return "lengths of 8 bytes and marks of 2"; }

@@ -1,4 +1,4 @@
-// Without OpenMP: any compiler may make these, whatever runs the regions.
+// Without OpenMP: any compiler may build these, whichever runs the regions.
 #include "kernels.h"
 
 #include <stdbool.h>
@@ -44,7 +44,7 @@ KERNEL(points) {
   FOR_RANGE((Point*)base)[i] = (Point){(int)mixed(i, salt), (int)mixed(i + 1, salt)};
 }
 
-// Behind a number that is written, too.
+// Also after a number that is written.
 KERNEL(odd_points) {
   FOR_RANGE {
     ((Int*)base)[3 * i] = (int)i;

@@ -1,5 +1,4 @@
-// Loops over a range of iterations that another compiler makes than that of the regions which call them:
-// kernels.c.
+// Loops over a range of iterations, built by another compiler than the regions that call them: kernels.c.
 #pragma once
 
 // name, bytes of an iteration, alignment

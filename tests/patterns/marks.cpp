@@ -1,5 +1,5 @@
-// Several iterations write the same value to the same place: no harm on hardware, and none here. Next to
-// bytes that others write, or that no one does.
+// Several iterations write the same value to the same place: harmless on hardware, and here. Next to bytes
+// that other iterations write, or none.
 #include <cstdint>
 #include <cstring>
 
@@ -24,7 +24,7 @@ struct Marks : Elements<1, number> {
   }
 };
 
-// The sieve: bytes that are no multiple stay.
+// The sieve: bytes that are no multiple keep their values.
 struct Multiples : Elements<1, 11> {
   static std::string name() { return "multiples marked by bytes"; }
   [[gnu::always_inline]] static void store(char* base, long i, long count, unsigned salt) {
@@ -43,7 +43,7 @@ struct MarksAndOwn : Elements<2, 5> {
   }
 };
 
-// Words at odd places that overlap and hold the same in all their bytes.
+// Words at odd places that overlap and have the same value in all their bytes.
 struct Overlapping : Elements<2, 9> {
   static std::string name() { return "overlapping words of equal bytes"; }
   static long bytes(long count) { return 2 * count + 2; }
@@ -53,7 +53,7 @@ struct Overlapping : Elements<2, 9> {
   }
 };
 
-// The same range cleared by several, as a frontier that is emptied.
+// The same range cleared by several iterations, as a frontier that is emptied.
 struct ClearedTwice : Elements<3, 6> {
   static std::string name() { return "overlapping ranges by memset"; }
   static long bytes(long count) { return 3 * count + 6; }
@@ -62,7 +62,7 @@ struct ClearedTwice : Elements<3, 6> {
   }
 };
 
-// One flag for all, in a word of chars of their own.
+// A flag for all threads, in a word of chars that have single owners.
 struct SharedFlag : Elements<4, 7> {
   static std::string name() { return "one flag next to chars of one's own"; }
   [[gnu::always_inline]] static void store(char* base, long i, long count, unsigned salt) {

@@ -1,5 +1,5 @@
-// A pattern is a loop of a parallel region that writes an array in a way of its own. Each byte is written by
-// one iteration, or by several that write the same value: what comes out does not depend on the threads.
+// A pattern is a loop of a parallel region that writes an array in its own way. Each byte is written by one
+// iteration, or by several that write the same value, so the result does not depend on the threads.
 #pragma once
 
 #include <omp.h>
@@ -10,17 +10,17 @@
 
 namespace patterns {
 
-// How iterations come to threads, and in which order they walk over the array.
+// The schedule of the iterations, and the order in which they walk over the array.
 enum class Shape { blocks, cyclic, dynamic, guided, scattered, by_hand, tasks };
-// How the loop knows the address of its array.
+// How the loop gets the address of its array.
 enum class Base { argument, loaded, symbol };
 
 constexpr long arena_bytes = 16384, count_max = 512;
 
-// What a pattern is run with.
+// The parameters of a run.
 struct Call {
   char* base;
-  long count;  // of iterations, at most count_max
+  long count;  // number of iterations, at most count_max
   unsigned salt;
   int threads;
   int chunk;
@@ -30,16 +30,16 @@ struct Pattern {
   std::string name;
   void (*in_parallel)(const Call&);
   void (*serially)(const Call&);
-  long (*bytes)(long count);  // that may be written, from the base on
-  // Bytes that the language lets a compiler write or leave: padding. Null: there are none.
+  long (*bytes)(long count);  // bytes that may be written, from the base on
+  // Bytes that the language lets a compiler write or leave: padding. Null: none.
   bool (*is_padding)(long offset);
   int alignment;
-  int header;  // where it begins in symbol_arena; -1: anywhere
+  int header;  // its offset in symbol_arena; -1: anywhere
 };
 
 extern char symbol_arena[arena_bytes];
 extern char* loaded_base;
-extern int order[count_max];  // a permutation that keeps 0 .. count - 1 together where it is drawn for count
+extern int order[count_max];  // a permutation that keeps 0 .. count - 1 together if it is drawn for count
 extern volatile long zero;
 extern const unsigned char* sources[4];  // random bytes, of which a salt chooses some
 
@@ -124,7 +124,7 @@ inline const char* name_of(Base base) {
   return names[static_cast<int>(base)];
 }
 
-// What most arrays have in common: elements of one size, anywhere, without padding.
+// The common case: elements of one size, anywhere, without padding.
 template <int size, int number>
 struct Elements {
   static constexpr int alignment = 1, header = number * 7 % 16;
@@ -139,7 +139,7 @@ void add(std::vector<Pattern>& to) {
                 Body::alignment, base == Base::symbol ? Body::header : -1});
 }
 
-// The shapes that put most words on a border of threads, and one of the others.
+// The shapes that put most words on a border between threads, and one other shape.
 template <class Body, int number>
 void add_shapes(std::vector<Pattern>& to) {
   add<Body, Shape::blocks, Base::argument>(to);

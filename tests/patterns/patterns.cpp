@@ -1,6 +1,6 @@
 // patterns <first seed> <seeds> [part of a name]: runs parallel regions that each write an array by one of
-// many patterns, several in turn for each seed, and compares all bytes with what the same patterns leave when
-// one thread runs them. Says so when every seed came out right; else names the pattern and the line that
+// many patterns, several in turn for each seed, and compares all bytes with the result of the same patterns
+// in one thread. Prints a line when every seed came out right; otherwise names the pattern and the line that
 // repeats it.
 #include <algorithm>
 #include <cstdint>
@@ -49,7 +49,7 @@ struct Step {
   Call call;
 };
 
-// Where the arenas lie, which patterns are drawn, and how often which of them failed.
+// The places of the arenas, the patterns drawn, and how often each of them failed.
 struct Run {
   char* arenas[places];
   char* expected;
@@ -59,7 +59,7 @@ struct Run {
   long lines = 0;
 };
 
-// All random; mostly zero; of few values; counting up, so that high bytes of words are equal.
+// All random; mostly zero; few values; counting up, so that high bytes of words are equal.
 void make_sources() {
   static unsigned char tables[4][source_records * record_bytes_max];
   Random random(1);
@@ -119,7 +119,7 @@ long count_differences(const char* arena, const char* expected) {
   return wrong;
 }
 
-// Result: right.
+// Result: whether it is right.
 bool run_seed(Run* run, std::uint64_t seed) {
   Random random(seed);
   const Place place = static_cast<Place>(run->anywhere.empty() ? in_globals : random.below(places));

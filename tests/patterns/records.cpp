@@ -1,4 +1,4 @@
-// Records of 1 to 33 bytes side by side, and numbers at odd distances, written whole in several ways.
+// Adjacent records of 1 to 33 bytes, and numbers at odd distances, written whole in several ways.
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -36,7 +36,7 @@ struct Records : Elements<size, size * 3 + static_cast<int>(way)> {
   }
 };
 
-// A number of its own at each multiple of the distance.
+// A distinct number at each multiple of the distance.
 template <class Number, int distance>
 struct Numbers : Elements<distance, distance + static_cast<int>(sizeof(Number))> {
   static std::string name() {

@@ -1,5 +1,5 @@
-! Regions of Fortran, called by the patterns: characters, logical(1) and integer(1), each of another iteration.
-! With `parallel` false one thread runs the same code.
+! Regions of Fortran, called by the patterns: characters, logical(1) and integer(1), each of another
+! iteration. With `parallel` false one thread runs the same code.
 module regions
   use iso_c_binding
   implicit none
@@ -67,7 +67,7 @@ contains
     end do
   end subroutine logicals_region
 
-  ! Set by several, between those that no one sets.
+  ! Set by several iterations, between elements that none sets.
   subroutine true_logicals_region(flags, count, salt, threads, parallel) bind(c)
     logical(1), intent(inout) :: flags(*)
     integer(c_long), value :: count, salt

@@ -1,5 +1,5 @@
-// Values that ranks bring together over a network as bad as the contract of the fabric allows: every rank
-// gets all of them, and calls that do not fit together are found.
+// Values that ranks combine over a network as bad as the contract of the fabric allows: every rank gets all
+// of them, and mismatched calls are detected.
 #include "sync/collectives.h"
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ Task<> call_all(Job& job, std::uint32_t self, Plan plan) {
   }
 }
 
-// Result: whether all ended and was right.
+// Result: whether all ended with the right values.
 bool all_is_brought(Random& random, InjectedBug bug) {
   const SimBehaviour behaviour = draw_behaviour(random);
   const auto ranks =
@@ -109,7 +109,7 @@ TEST(CollectivesProperty, MixedInboxesAreFound) {
   EXPECT_DEATH(play(), "");
 }
 
-// One rank is in another call than the others, or in a barrier.
+// One rank is in another call than the other ranks, or in a barrier.
 Task<> call_once(Job& job, std::uint32_t self, CollectiveTerms terms, bool is_barrier,
                  std::uint64_t idle_ns) {
   Collectives& collectives = job.members[self]->collectives;

@@ -1,7 +1,7 @@
-// Two ranks and a stranger, their connections and the network between them, in all orders that there are for
-// some steps, and in random ones for many: no rank waits for ever, none is lost while its connections in use
-// stand, and no stranger gets in. The machines are those that ship (race.h, peer_life.h); what the test adds
-// is what sockets do. Faults that are put in show that each property can fail.
+// Two ranks and a stranger, their connections and the network between them, exhaustively in all orders for
+// some steps, and in random orders for many: no rank waits for ever, none is lost while its connections in
+// use work, and no stranger gets in. The state machines are the shipped ones (race.h, peer_life.h); the test
+// adds a model of sockets. Injected faults show that each property can fail.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,11 +22,11 @@ namespace {
 
 enum class Fault : std::uint8_t {
   none,
-  no_welcome,         // the rank that asks takes its proof for the end of the handshake
-  no_numbers,         // attempts count in the order in which they are read
+  no_welcome,         // the connecting rank takes its proof for the end of the handshake
+  no_numbers,         // attempts are ordered by the time when they are read
   heard_at_once,      // the end of a connection after the welcome is the end of the peer
   one_end_is_no_end,  // while the other connection stands
-  no_deadline,        // of a peer that was welcomed and went
+  no_deadline,        // for a peer that was welcomed and went away
   no_proof,           // is asked for
 };
 
@@ -40,10 +40,10 @@ constexpr std::size_t guests_max = 2;
 constexpr int nowhere = -1;
 
 struct Connection {
-  unsigned asker = 0;  // the rank; 2: the stranger
+  unsigned asker = 0;  // the connecting rank; 2: the stranger
   std::uint32_t attempt = 0;
   bool is_closed[2]{};         // by its end: 0 that of the asker, 1 of the other rank
-  std::deque<Word> coming[2];  // to that end
+  std::deque<Word> coming[2];  // words in flight to that end
 };
 
 struct Side {
@@ -58,14 +58,14 @@ struct Side {
   std::vector<Guest> guests;
   std::uint32_t proofs = 0;
   bool wants = false, waits = false, is_dead = false;
-  std::string lost;  // why
+  std::string lost;  // the reason
 };
 
 class World {
  public:
   explicit World(Fault fault) : fault_(fault) {}
 
-  // How many things may happen now; happen() makes one of them do so. The first are arrivals.
+  // The number of events possible now; happen() makes one of them happen. The first are arrivals.
   std::size_t arrivals() const { return deliverable().size(); }
   std::size_t choices() const {
     return deliverable().size() + resettable().size() + (budget_.asks != 0 ? 2 : 0) +
@@ -106,7 +106,7 @@ class World {
       carry_on();
     }
   }
-  // Result: what is wrong after the end; empty: nothing.
+  // Result: the violated property after the end; empty: none.
   std::string objection() const {
     if (stranger_is_in_) return "a stranger is in";
     if (!false_death_.empty()) return "false death: " + false_death_;
@@ -191,7 +191,7 @@ class World {
       }
     }
   }
-  // To the next moment for which somebody waits. Result: whether there is one.
+  // Advances to the next moment for which a rank waits. Result: whether there is one.
   bool pass_time() {
     const bool any = std::ranges::any_of(sides_, [](const Side& each) {
       return !each.is_dead && !each.life.is_lost() && (each.race.is_on() || each.life.has_deadline());
@@ -205,7 +205,7 @@ class World {
     side.lost = why;
     side.life.lose();
     if (!may_lose_ && false_death_.empty()) false_death_ = why;
-    may_lose_ = true;  // the other one may lose this one now
+    may_lose_ = true;  // now the other rank may lose this one
     for (const auto& [index, end] : {std::pair(side.asking, 0u), std::pair(side.answering, 1u)}) {
       if (index != nowhere) close(static_cast<std::size_t>(index), end);
     }
@@ -354,7 +354,7 @@ std::string in_random_order(Fault fault, std::uint64_t seed) {
   for (std::uint64_t steps = 5 + random.below(100); steps != 0 && world.choices() != 0; --steps) {
     const std::uint64_t kind = random.below(4);
     const bool arrives = kind < 2 && world.arrivals() != 0;
-    const bool is_newest = arrives && kind == 0;  // overtakes what others have sent
+    const bool is_newest = arrives && kind == 0;  // overtakes words that were sent before it
     world.happen(is_newest ? world.arrivals() - 1
                            : random.below(arrives ? world.arrivals() : world.choices()));
   }

@@ -1,6 +1,6 @@
-// The engine of active messages under the simulator's scheduler: several threads of each rank post, send,
-// look for arrivals and serve, each is stopped anywhere while others go on, and the network takes and brings
-// bytes in any parts. All answers are compared, nothing stands still, and no peer is refused.
+// The active-message engine under the simulator's scheduler: several threads of each rank post, send, poll
+// for arrivals and serve; each is stopped anywhere while other threads go on, and the network accepts and
+// delivers bytes in any parts. All answers are compared, nothing stalls, and no peer is refused.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -25,17 +25,17 @@ constexpr std::uint64_t pause_ns = 100;
 
 struct Shape {
   std::uint32_t ranks = 2, threads = 2;
-  std::size_t slots = 1;  // of a thread: batches that it has under way to each peer
+  std::size_t slots = 1;  // batches that a thread has in flight to each peer
   std::size_t stretch_bytes = 512;
   unsigned rounds = 10;    // batches of a slot
-  unsigned messages = 10;  // of a thread to each peer
+  unsigned messages = 10;  // messages of a thread to each peer
   Outbox::Limits limits;
   NetworkBehaviour network;
   unsigned seal = 0;  // 0: none; then sums, and each cipher
 };
 
-// So many batches are put off that a lane takes them in several sends, and so some of them in two parts; each
-// send is taken whole, and there are other threads to look for the answers.
+// So many batches are deferred that a lane takes them in several sends, and so some of them in two parts;
+// each send is accepted whole, and there are other threads to poll for the answers.
 void crowd(Shape& shape) {
   shape.threads = 3;
   shape.slots = 48;
@@ -73,7 +73,7 @@ Shape draw_shape(Random& random) {
 
 struct Job;
 
-// What threads of a rank send reaches the peer in their order, each once.
+// Messages from threads of a rank reach the peer in their order, each exactly once.
 class Inbox final : public Listener {
  public:
   explicit Inbox(std::uint32_t threads_of_all) : next_(threads_of_all) {}
@@ -104,7 +104,7 @@ struct Member {
   Member(Job& job, Rank self);
 
   ScheduledTransport transport;
-  std::unique_ptr<SealedTransport> sealed;  // null: the engine is on the transport itself
+  std::unique_ptr<SealedTransport> sealed;  // null: the engine uses the transport directly
   std::vector<std::uint64_t> memory;
   trace::Counters counters;
   Losses losses;
@@ -118,7 +118,7 @@ class Player final : public sim::Occurrence {
   Player(Job& job, std::uint32_t number, Rank self, std::uint32_t thread);
   void occur(std::uint64_t) noexcept override;
   bool is_done() const;
-  // Of what has come back, and of what lies at the peers.
+  // Checks the bytes that have been returned, and those stored at the peers.
   unsigned wrong() const;
 
  private:
@@ -172,7 +172,7 @@ struct Job {
   bool has_lost() const {
     return std::ranges::any_of(members, [](const auto& member) { return !member->losses.reason.empty(); });
   }
-  // Result: what has gone wrong; empty: nothing.
+  // Result: the error; empty: none.
   std::string play() {
     const bool has_ended = world.run(patience);
     for (const auto& member : members) {

@@ -1,5 +1,5 @@
 // The breaks of global heaps over a network as bad as the contract of the fabric allows: no two callers get
-// one byte, no change is lost, and every refusal is right.
+// the same byte, no change is lost, and every refusal is right.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -29,9 +29,9 @@ struct Member {
   std::optional<BreakTable> table;
 };
 
-// What is true of one heap: who has each byte. Written when a decision comes back; the lock orders decisions,
-// but their callers learn of them in any order, so bytes may be taken before the giver has noted that he gave
-// them: each byte counts how often it was taken and given.
+// The true state of one heap: the owner of each byte. Recorded when a decision returns; the lock orders
+// decisions, but their callers learn of them in any order, so a byte may be taken before its giver has
+// recorded that it gave the byte: each byte counts how often it was taken and given.
 struct Truth {
   std::array<int, capacity> holders{};
   std::int64_t taken = 0;  // by breaks, as a sum of all changes
@@ -71,7 +71,7 @@ void note(Truth& truth, std::uint64_t begin, std::uint64_t end, int change) {
   for (std::uint64_t byte = begin; byte < end; ++byte) truth.holders[byte] += change;
 }
 
-// What the caller has gained or given up: bytes below the break, and bytes behind the limit.
+// The bytes that the caller has gained or given up: bytes below the break, and bytes above the limit.
 void note(Job& job, Rank owner, const Request& request, const Decision& decision) {
   if (!is_sound(decision.before) || !is_sound(decision.after)) {
     ++job.unsound;
@@ -199,7 +199,7 @@ TEST(GlobalHeapProperty, LockTakenFromItsHolderIsFound) {
   EXPECT_DEATH(play(), "held == mark");
 }
 
-// Virtual time of one request to a heap that nobody else uses.
+// Virtual time of one request to a heap that no other rank uses.
 std::uint64_t duration(const fabric::sim::LatencyModel& model, Way way, const Request& request) {
   Job job(1, 2, {model, fabric::sim::Hostility::calm(), 0}, {std::nullopt, way}, 1000);
   std::vector<Decision> decisions;

@@ -1,4 +1,4 @@
-// How many operations of the fabric objects of another rank cost, and what a full heap does.
+// Number of fabric operations for objects of another rank, and the behaviour of a full heap.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -53,7 +53,7 @@ class CountingFabric final : public fabric::Fabric {
 
 constexpr Rank owner{1};
 
-// Rank 0 over a network without malice, which counts; the heap is rank 1's.
+// Rank 0 over a benign network that counts; the heap is rank 1's.
 struct World {
   explicit World(bool full_checks = false, std::uint64_t bytes = std::uint64_t{8} << 20)
       : heaps(1, 2, {}, bytes, 5000, full_checks),
@@ -92,11 +92,11 @@ struct World {
   SimulatedHeaps heaps;
   CountingFabric fabric;
   Pages pages;
-  Objects objects;
+  ObjectAllocator objects;
   ObjectCache cache;
 };
 
-// Of the first that was taken: what was freed first, and lies in a batch.
+// The objects freed first, of the size taken first, which are in a batch.
 std::uint64_t first_of_span(const World& world) {
   for (std::uint64_t unit = 0;; ++unit) {
     const SimulatedMember& member = *world.heaps.members[1];
@@ -120,7 +120,7 @@ TEST(GlobalObjectCosts, CachedPairOfAnySmallSizeMakesNoOperation) {
   }
 }
 
-// A thread that stands at the edge of a magazine does not go to the heap at each step.
+// A thread at the edge of a magazine does not access the heap at each step.
 TEST(GlobalObjectCosts, BurstsWithinTheMagazinesMakeNoOperation) {
   World world;
   std::vector<std::uint64_t> held;
@@ -156,8 +156,8 @@ TEST(GlobalObjectCosts, FullChecksLookAtTheHeapEachTime) {
   EXPECT_EQ(world.fabric.posted() - before, 3u);  // look and change; change
 }
 
-// What another rank's cache hides is found when the object comes back to where it is cached still, and is
-// given out once from then on.
+// A double free that another rank's cache hides is found when the object returns to the rank that still
+// caches it; from then on the object is given out once.
 TEST(GlobalObjectCosts, DoubleFreeByTwoRanksIsFoundWhenTheObjectComesBack) {
   World world;
   SimulatedMember& other = *world.heaps.members[1];
@@ -165,7 +165,8 @@ TEST(GlobalObjectCosts, DoubleFreeByTwoRanksIsFoundWhenTheObjectComesBack) {
   const std::uint64_t object = world.allocate(64).value();
   EXPECT_EQ(world.free(object), Freed::done);
   struct Rank1 {
-    static Task<> free_and_flush(Objects& objects, ObjectCache& cache, std::uint64_t offset, Freed& freed) {
+    static Task<> free_and_flush(ObjectAllocator& objects, ObjectCache& cache, std::uint64_t offset,
+                                 Freed& freed) {
       freed = co_await objects.free(cache, owner, offset);
       co_await objects.flush(cache);
     }
@@ -178,7 +179,8 @@ TEST(GlobalObjectCosts, DoubleFreeByTwoRanksIsFoundWhenTheObjectComesBack) {
   ObjectCache second(2);  // of another thread of rank 0
   std::optional<std::uint64_t> next;
   struct Thread {
-    static Task<> allocate(Objects& objects, ObjectCache& cache, std::optional<std::uint64_t>& offset) {
+    static Task<> allocate(ObjectAllocator& objects, ObjectCache& cache,
+                           std::optional<std::uint64_t>& offset) {
       offset = co_await objects.allocate(cache, owner, 64);
     }
   };
@@ -196,7 +198,7 @@ TEST(GlobalObjectCosts, FullChecksFindAtOnceWhatTheOtherRankHides) {
   const std::uint64_t object = world.allocate(64).value();
   EXPECT_EQ(world.free(object), Freed::done);
   struct Rank1 {
-    static Task<> free(Objects& objects, ObjectCache& cache, std::uint64_t offset, Freed& freed) {
+    static Task<> free(ObjectAllocator& objects, ObjectCache& cache, std::uint64_t offset, Freed& freed) {
       freed = co_await objects.free(cache, owner, offset);
     }
   };
@@ -208,8 +210,8 @@ TEST(GlobalObjectCosts, FullChecksFindAtOnceWhatTheOtherRankHides) {
   EXPECT_EQ(never, Freed::free_already);
 }
 
-// All that was taken, for one size after the other, can be taken again, and a heap so full that it has no
-// memory for nodes loses nothing.
+// All memory that was taken, size by size, can be taken again, and a heap so full that it has no memory for
+// nodes loses nothing.
 TEST(GlobalObjectCosts, FullHeapTakesBackWhatItGaveAndGivesItAgain) {
   World world(false, 600'000);
   for (const std::uint64_t bytes : {std::uint64_t{1000}, std::uint64_t{1000}, std::uint64_t{990}}) {
@@ -220,24 +222,25 @@ TEST(GlobalObjectCosts, FullHeapTakesBackWhatItGaveAndGivesItAgain) {
     EXPECT_FALSE(world.allocate(16).has_value());
     for (const std::uint64_t offset : held) EXPECT_EQ(world.free(offset), Freed::done);
     world.flush();
-    EXPECT_GT(world.objects.stranded(), 0u);
+    EXPECT_GT(world.objects.pending(), 0u);
   }
 }
 
-// What a process has never seen comes with all that freeing it needs.
+// An object that a process has never seen arrives with everything that is needed to free it.
 TEST(GlobalObjectCosts, ObjectOfABatchIsFreedWithoutALook) {
   World world;
   EXPECT_EQ(world.free(world.allocate(64).value()), Freed::done);
   world.flush();
-  Objects other_process(world.fabric, world.heaps.members[0]->layout, world.pages, false);
+  ObjectAllocator other_process(world.fabric, world.heaps.members[0]->layout, world.pages, false);
   std::optional<std::uint64_t> object;
   struct Thread {
-    static Task<> allocate(Objects& objects, ObjectCache& cache, std::optional<std::uint64_t>& offset) {
+    static Task<> allocate(ObjectAllocator& objects, ObjectCache& cache,
+                           std::optional<std::uint64_t>& offset) {
       offset = co_await objects.allocate(cache, owner, 64);
     }
   };
   ObjectCache cache(2);
-  for (unsigned i = 0; i < 2; ++i) {  // the run of the rest lies on top
+  for (unsigned i = 0; i < 2; ++i) {  // the run of the rest is on top
     world.heaps.sim.play(0, Thread::allocate(other_process, cache, object));
     ASSERT_TRUE(world.heaps.sim.run());
     if (*object == first_of_span(world)) break;
@@ -248,7 +251,7 @@ TEST(GlobalObjectCosts, ObjectOfABatchIsFreedWithoutALook) {
   EXPECT_EQ(other_process.free_at_once(cache, owner, *object), Freed::done);
 }
 
-// In a heap with room all that was freed by a thread that ends is anybody's.
+// In a heap with room, any rank can use everything freed by a thread that ends.
 TEST(GlobalObjectCosts, WhatAFlushedCacheHeldIsThereForOthers) {
   World world;
   std::vector<std::uint64_t> held;

@@ -1,5 +1,5 @@
-// Objects of global heaps over a network as bad as the contract of the fabric allows: none is given out
-// twice, none is lost, and every wrong free is refused.
+// Objects of global heaps over a network as bad as the contract of the fabric allows: none is given
+// out twice, none is lost, and every wrong free is refused.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -29,7 +29,7 @@ struct Job {
 
   SimulatedHeaps heaps;
   std::vector<LiveMemory> live;
-  std::deque<Object> objects, pages;  // for anybody to free
+  std::deque<Object> objects, pages;  // any rank may free these
   std::vector<std::unique_ptr<ObjectCache>> caches;
   unsigned allocated = 0, full = 0, wrong = 0;
 };
@@ -46,7 +46,7 @@ std::uint64_t draw_bytes(Random& random) {
   return random.between(bounds[kind], bounds[kind + 1]);
 }
 
-Task<> allocate_one(Job& job, Objects& objects, ObjectCache& cache) {
+Task<> allocate_one(Job& job, ObjectAllocator& objects, ObjectCache& cache) {
   const Rank owner = job.heaps.any_rank();
   const std::uint64_t bytes = draw_bytes(job.heaps.random());
   std::optional<std::uint64_t> offset = objects.allocate_at_once(cache, owner, bytes);
@@ -60,13 +60,13 @@ Task<> allocate_one(Job& job, Objects& objects, ObjectCache& cache) {
   job.objects.push_back({owner, *offset, bytes});
 }
 
-Task<Freed> free_once(Objects& objects, ObjectCache& cache, Rank owner, std::uint64_t offset) {
+Task<Freed> free_once(ObjectAllocator& objects, ObjectCache& cache, Rank owner, std::uint64_t offset) {
   const std::optional<Freed> freed = objects.free_at_once(cache, owner, offset);
   if (freed) co_return *freed;
   co_return co_await objects.free(cache, owner, offset);
 }
 
-Task<> free_one(Job& job, Objects& objects, ObjectCache& cache) {
+Task<> free_one(Job& job, ObjectAllocator& objects, ObjectCache& cache) {
   if (job.objects.empty()) co_return;
   const Object object = job.objects.front();
   job.objects.pop_front();
@@ -126,7 +126,7 @@ Task<> use_objects(Job& job, std::uint32_t self, ObjectCache& cache, unsigned op
 }
 
 Task<> free_all(Job& job, std::uint32_t self, ObjectCache& cache) {
-  Objects& objects = *job.heaps.members[self]->objects;
+  ObjectAllocator& objects = *job.heaps.members[self]->objects;
   while (!job.objects.empty()) co_await free_one(job, objects, cache);
   co_await objects.flush(cache);
 }
@@ -146,7 +146,7 @@ std::unique_ptr<Job> draw_job(Random& random, InjectedBug bug = InjectedBug::non
   return job;
 }
 
-// Runs the job, frees all that is left, and counts what is wrong in the end.
+// Runs the job, frees all remaining objects, and counts the errors in the end.
 unsigned play(Job& job) {
   EXPECT_TRUE(job.heaps.sim.run()) << "no end in sight";
   const auto ranks = job.heaps.sim.ranks();
@@ -156,14 +156,14 @@ unsigned play(Job& job) {
   EXPECT_TRUE(job.heaps.sim.run()) << "no end in sight";
   EXPECT_EQ(job.heaps.sim.waiting(), 0u) << "tasks wait for ever";
   unsigned wrong = job.wrong;
-  std::size_t stranded = 0;
+  std::size_t pending = 0;
   for (const auto& member : job.heaps.members) {
-    stranded += member->objects->stranded();
+    pending += member->objects->pending();
     wrong += member->objects->found_late() != 0 ? 1 : 0;
   }
   for (const auto& member : job.heaps.members) {
     const ObjectAccounts accounts(*member);
-    if (!accounts.are_sound() || (stranded == 0 && !accounts.are_complete())) ++wrong;
+    if (!accounts.are_sound() || (pending == 0 && !accounts.are_complete())) ++wrong;
   }
   return wrong;
 }
@@ -191,7 +191,7 @@ TEST_P(GlobalObjectsBug, IsFound) {
     });
     if (found != 0) std::_Exit(1);
   };
-  // Some of what goes wrong ends in a failed check.
+  // Some errors end in a failed check.
   EXPECT_EXIT(
       look(), [](int status) { return status != 0; }, "");
 }

@@ -1,5 +1,5 @@
 // Whole pages of global heaps over a network as bad as the contract of the fabric allows: no page has two
-// holders, none is lost, and what was given back is given out again.
+// holders, none is lost, and returned pages are given out again.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -27,7 +27,7 @@ struct Job {
         holders(ranks, std::vector<int>(heaps.capacity() / page_bytes + 1)),
         edges(ranks, std::vector<bool>(heaps.capacity() / page_bytes + 1)) {}
 
-  // False: somebody has one of them already.
+  // False: another rank has one of them already.
   bool hold(const Extent& extent) {
     bool all_were_free = true;
     for (std::uint64_t page = extent.first; page < extent.first + extent.pages; ++page) {
@@ -40,7 +40,7 @@ struct Job {
       --holders[extent.owner.value].at(page);
     }
   }
-  // Bytes of a break or a limit: the pages at the edges are of no use to anybody else.
+  // Bytes of a break or a limit: no other holder can use the pages at the edges.
   bool hold_bytes(Rank owner, std::uint64_t begin, std::uint64_t end) {
     edges[owner.value].at(begin / page_bytes) = edges[owner.value].at(end / page_bytes) = true;
     const std::uint64_t first = round_up(begin, page_bytes) / page_bytes;
@@ -49,9 +49,9 @@ struct Job {
   }
 
   SimulatedHeaps heaps;
-  std::vector<std::vector<int>> holders;  // of each rank's pages
+  std::vector<std::vector<int>> holders;  // holders of each rank's pages
   std::vector<std::vector<bool>> edges;
-  std::deque<Extent> mapped;  // for anybody to give back
+  std::deque<Extent> mapped;  // any rank may give these back
   unsigned taken = 0, refused = 0, wrong = 0;
 };
 
@@ -73,7 +73,7 @@ Task<> take_some(Job& job, Pages& pages, Rank owner) {
   if (!for_good) job.mapped.push_back(extent);
 }
 
-// All or a part of what somebody has.
+// All or a part of an extent in use.
 Task<> give_some(Job& job, Pages& pages) {
   Random& random = job.heaps.random();
   if (job.mapped.empty()) co_return;
@@ -89,7 +89,7 @@ Task<> give_some(Job& job, Pages& pages) {
   if (unlike != PageState::mapped) ++job.wrong;
 }
 
-// Page 0 is never mapped: all take of it by the break at first.
+// Page 0 is never mapped: at first every rank takes some of it by the break.
 Task<> give_wrongly(Job& job, Pages& pages, Rank owner) {
   const PageState unlike =
       co_await pages.give_back(owner, 0, job.heaps.random().between(1, job.heaps.capacity() / page_bytes));
@@ -128,7 +128,7 @@ std::unique_ptr<Job> draw_job(Random& random, InjectedBug bug = InjectedBug::non
   const auto ranks = static_cast<std::uint32_t>(random.between(1, 4));
   const std::uint64_t size = random.chance(50) ? 4096 : random.between(4096, 900'000);
   auto job = std::make_unique<Job>(random.next(), ranks, draw_behaviour(random), size, bug);
-  for (Rank owner{0}; owner.value < ranks; ++owner.value) {  // local memory at the end of some
+  for (Rank owner{0}; owner.value < ranks; ++owner.value) {  // local memory at the end of some heaps
     const std::uint64_t limit = random.chance(50) ? size : size - random.below(size - 100);
     job->heaps.members[owner.value]->table->open({0, limit, size, 0});
     job->hold_bytes(owner, limit, size);
@@ -140,7 +140,7 @@ std::unique_ptr<Job> draw_job(Random& random, InjectedBug bug = InjectedBug::non
   return job;
 }
 
-// At rest: the states say who has a page, and the pool counts its own.
+// At rest: the states name the holder of each page, and the pool counts its own pages.
 bool is_accounted(const Job& job, std::uint32_t rank) {
   const SimulatedMember& member = *job.heaps.members[rank];
   const auto pool = member.read<PagePool>(member.layout.page_pool_at());
@@ -194,7 +194,7 @@ Task<> give_back_all(Pages& pages, std::uint64_t each, std::vector<std::uint64_t
   }
 }
 
-// In any order, whatever their sizes were: neighbours join.
+// In any order, whatever their sizes were: neighbours are merged.
 TEST(GlobalPagesProperty, PagesGivenBackJoinToOneRunOfAll) {
   property::for_all(30, [](Random& random) {
     SimulatedHeaps heaps(random.next(), 2, draw_behaviour(random), 1 << 20, 5000);

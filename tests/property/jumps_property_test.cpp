@@ -1,5 +1,5 @@
-// Jumps that share bytes with the code behind them (atomics/x86_64_puns.h): for any bytes they land where
-// they should, change no byte that is not theirs, and no two landings overlap.
+// Jumps that share bytes with the code after them (atomics/x86_64_plan.h): for any bytes they
+// land at their targets, change no foreign byte, and no two targets overlap.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace musubi::atomics::x86_64 {
 namespace {
 
-// Where the bytes at `address` lead: prefixes, then a near or a short jump; or nowhere.
+// The target of the bytes at `address`: prefixes, then a near or a short jump; or none.
 std::optional<std::uintptr_t> target_of(const std::map<std::uintptr_t, std::uint8_t>& memory,
                                         std::uintptr_t address) {
   auto byte = [&](std::uintptr_t at) { return memory.count(at) != 0 ? memory.at(at) : std::uint8_t{0}; };
@@ -63,7 +63,7 @@ Code draw_code(Random& random, std::uintptr_t at) {
 }
 
 TEST(JumpsProperty, LeadToTheirStubsAndChangeNothingElse) {
-  std::size_t puns = 0, traps = 0;
+  std::size_t overlapping_jumps = 0, traps = 0;
   property::for_all(2000, [&](Random& random) {
     const bool is_low = random.chance(30);
     const std::uintptr_t base = is_low ? 0x401000 : 0x555555554000 + 0x1000 * random.below(1 << 20);
@@ -71,8 +71,9 @@ TEST(JumpsProperty, LeadToTheirStubsAndChangeNothingElse) {
     const auto before = code.memory;
     std::set<std::uintptr_t> pages;
     Plan plan(code.padding,
-              Puns({{0x10000, base - 0x1000}, {base + 0x100000, std::uintptr_t{1} << 47}},
-                   [&](std::uintptr_t page) { return random.chance(90) && pages.insert(page).second; }));
+              OverlappingJumps(
+                  {{0x10000, base - 0x1000}, {base + 0x100000, std::uintptr_t{1} << 47}},
+                  [&](std::uintptr_t page) { return random.chance(90) && pages.insert(page).second; }));
     std::map<std::uintptr_t, std::uintptr_t> stub_of;
     for (std::size_t i = code.sites.size(); i-- > 0;) {
       stub_of[code.sites[i].address] = base + 0x40000 + i * 0x100;
@@ -85,14 +86,14 @@ TEST(JumpsProperty, LeadToTheirStubsAndChangeNothingElse) {
         ASSERT_TRUE(changed.insert(change.address + i).second) << "changed twice";
       }
     }
-    std::map<std::uintptr_t, std::uintptr_t> landings;
-    for (const Landing& landing : plan.landings()) {
-      ASSERT_TRUE(landings.emplace(landing.address, landing.stub).second);
-      ASSERT_EQ(pages.count(landing.address & ~0xfffull), 1u);
-      ASSERT_EQ(pages.count((landing.address + landing_bytes - 1) & ~0xfffull), 1u);
+    std::map<std::uintptr_t, std::uintptr_t> targets;
+    for (const TrampolineTarget& target : plan.targets()) {
+      ASSERT_TRUE(targets.emplace(target.address, target.stub).second);
+      ASSERT_EQ(pages.count(target.address & ~0xfffull), 1u);
+      ASSERT_EQ(pages.count((target.address + target_bytes - 1) & ~0xfffull), 1u);
     }
-    for (auto next = landings.begin(); next != landings.end() && std::next(next) != landings.end(); ++next) {
-      ASSERT_GE(std::next(next)->first - next->first, landing_bytes);
+    for (auto next = targets.begin(); next != targets.end() && std::next(next) != targets.end(); ++next) {
+      ASSERT_GE(std::next(next)->first - next->first, target_bytes);
     }
     std::set<std::uintptr_t> trapped;
     for (const TrapSite& trap : plan.traps()) trapped.insert(trap.address);
@@ -103,11 +104,11 @@ TEST(JumpsProperty, LeadToTheirStubsAndChangeNothingElse) {
       }
       const auto target = target_of(code.memory, site.address);
       ASSERT_TRUE(target.has_value());
-      const auto landing = landings.find(*target);
-      ASSERT_EQ(landing != landings.end() ? landing->second : *target, stub_of[site.address])
+      const auto found = targets.find(*target);
+      ASSERT_EQ(found != targets.end() ? found->second : *target, stub_of[site.address])
           << std::hex << "site " << site.address << " of " << int{site.bytes} << " bytes, target " << *target;
     }
-    // Behind a site's own bytes nothing changes, save padding that now holds jumps.
+    // After a site's own bytes nothing changes, except padding that now holds jumps.
     for (const auto& [address, byte] : before) {
       if (code.memory[address] == byte) continue;
       const bool own = std::any_of(code.sites.begin(), code.sites.end(), [at = address](const Site& site) {
@@ -118,11 +119,11 @@ TEST(JumpsProperty, LeadToTheirStubsAndChangeNothingElse) {
                       [at = address](const CodeRange& range) { return at - range.begin < range.bytes; });
       ASSERT_TRUE(own || padding);
     }
-    puns += plan.report.puns;
+    overlapping_jumps += plan.report.overlapping_jumps;
     traps += plan.report.traps;
   });
   if (std::getenv("MUSUBI_TEST_SEED") == nullptr) {
-    EXPECT_GT(puns, 4 * traps);
+    EXPECT_GT(overlapping_jumps, 4 * traps);
   }
 }
 

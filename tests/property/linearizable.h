@@ -1,6 +1,6 @@
-// Whether what was read and written at one word may have happened in some order, each access at one moment
-// between its begin and its end. Every write has a value of its own, so this is decided quickly (Gibbons and
-// Korach, Testing Shared Memories, 1997).
+// Whether the reads and writes of one word may have happened in some order, each access at one moment between
+// its begin and its end. Every write has a distinct value, so this is decided quickly (Gibbons and Korach,
+// Testing Shared Memories, 1997).
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,8 @@ class WordHistory {
   }
 
  private:
-  // All accesses of one value: it was there from first_end to last_begin, or for a moment between the two.
+  // All accesses with one value: the word had it from first_end to last_begin, or for a moment between the
+  // two.
   struct Zone {
     void add(std::uint64_t begin, std::uint64_t end) {
       first_end = std::min(first_end, end);

@@ -1,5 +1,5 @@
-// Merging, as programs rely on it: what was written by one rank alone arrives at every rank, in whatever
-// order the ranks release, and nothing else changes.
+// Merging, as programs rely on it: a byte written by one rank alone arrives at every rank, in whatever order
+// the ranks release, and nothing else changes.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -24,7 +24,7 @@ struct Copy {
   Bytes own, twin;
 };
 
-// As a release does it: take in what was published, publish what was written here.
+// As a release does it: takes in the published changes, publishes the changes made here.
 void release(const MergeKernels& kernels, Copy& copy, Bytes& published) {
   kernels.merge_and_rebase(copy.own.data(), copy.twin.data(), published.data(), published.size(),
                            Sharing::exclusive, nullptr);
@@ -75,7 +75,7 @@ TEST(MergeProperty, ReleasesAreIdempotent) {
   });
 }
 
-// Races are counted where two ranks wrote one byte, and only there.
+// Races are counted where two ranks wrote one byte, and nowhere else.
 TEST(MergeProperty, RacesAreCountedByByte) {
   property::for_all(300, [](Random& random) {
     for (const MergeKernels* kernels : variants()) {

@@ -1,5 +1,5 @@
-// What is true of the memory of a global heap: who has which bytes, and at rest which objects and nodes lie
-// on which stack.
+// The true state of the memory of a global heap: the owner of each byte, and at rest the stack on which each
+// object and node is.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace musubi::global_heap {
 
-// Of one heap, as the callers see it.
+// The view of one heap that its callers have.
 class LiveMemory {
  public:
-  // False: a part of it belongs to somebody.
+  // False: a part of it belongs to another holder.
   bool add(std::uint64_t begin, std::uint64_t bytes) {
     const std::uint64_t end = begin + std::max<std::uint64_t>(bytes, 1);
     const auto next = extents_.lower_bound(begin);
@@ -38,7 +38,8 @@ class ObjectAccounts {
     look_for_marks();
   }
 
-  // No object and no node lies at two places, all are what their span says, and none counts as given out.
+  // No object and no node is in two places, all match the description of their span, and none counts as given
+  // out.
   bool are_sound() const { return is_sound_; }
   bool are_complete() const { return objects_.size() == span_objects_ && nodes_.size() == span_nodes_; }
 

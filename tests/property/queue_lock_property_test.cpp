@@ -1,5 +1,5 @@
-// The queue lock over a network as bad as the contract of the fabric allows: whatever the ranks do, a lock is
-// held once, comes to everybody who waits for it, and tells who held it before.
+// The queue lock over a network as bad as the contract of the fabric allows: whatever the ranks do, a lock
+// has one holder at a time, reaches every waiter, and names its previous holder.
 #include "remote_lock/queue_lock.h"
 
 #include <gtest/gtest.h>
@@ -27,8 +27,8 @@ constexpr fabric::RegionId region{0};
 
 constexpr std::uint32_t ranks_max = 7;
 
-// What a rank keeps of one lock: its words, in which turn of the lock this rank held it last, and what each
-// other rank has told.
+// A rank's state of one lock: its words, the turn of the lock in which this rank held it last, and the last
+// report of each other rank.
 struct Place {
   std::uint64_t owner;
   std::uint64_t tail;
@@ -36,7 +36,7 @@ struct Place {
   std::uint64_t told[ranks_max];
 };
 
-// Comes with a lock that is handed over.
+// Travels with a lock that is handed over.
 struct TurnGiven {
   std::uint64_t turn;
   std::uint64_t told;
@@ -69,9 +69,9 @@ struct Holder {
   QueueLock lock;
 };
 
-// What is true of a lock, told by those who hold it.
+// The true state of a lock, as its holders report it.
 struct Truth {
-  std::optional<Rank> previous;  // held it last
+  std::optional<Rank> previous;  // the last holder
   unsigned inside = 0;
   std::uint64_t turns = 0;
 };
@@ -96,8 +96,8 @@ struct Job {
   std::vector<Truth> truths;
   std::uint64_t serial = 0;
   unsigned handed_over = 0;  // locks that came from another rank
-  unsigned came_along = 0;   // with the steps that were sent along
-  unsigned given = 0;        // with a gift
+  unsigned came_along = 0;   // with the steps that were sent piggyback
+  unsigned given = 0;        // with a payload
   unsigned tried = 0;        // locks taken by try_lock()
   unsigned in_vain = 0;
   std::uint64_t operations_of_a_try = 0;  // at most
@@ -112,9 +112,9 @@ void enter(Job& job, Holder& holder, std::size_t index, Rank previous) {
   holder.places[index].turn = ++truth.turns;
 }
 
-class TurnGift final : public Gift {
+class TurnPayload final : public GrantPayload {
  public:
-  explicit TurnGift(const Place& place) : place_(place) {}
+  explicit TurnPayload(const Place& place) : place_(place) {}
   std::size_t give(Rank next, std::span<std::byte> room) noexcept override {
     const TurnGiven given{place_.turn, place_.told[next.value]};
     std::memcpy(room.data(), &given, sizeof given);
@@ -130,16 +130,16 @@ Task<> stay_and_leave(Job& job, Holder& holder, std::size_t index) {
   --job.truths[index].inside;
   const bool looks_first = job.random().chance(50);
   if (looks_first && holder.lock.unlock_unwatched(index)) co_return;
-  TurnGift gift(holder.places[index]);
+  TurnPayload payload(holder.places[index]);
   const bool gives = job.random().chance(80);
-  co_await holder.lock.unlock(index, gives ? &gift : nullptr);
+  co_await holder.lock.unlock(index, gives ? &payload : nullptr);
 }
 
-// Some times what the holder before says of the lock.
-class TurnsAlong final : public Along {
+// Asks several times for the previous holder's report about the lock.
+class TurnsPiggyback final : public Piggyback {
  public:
-  // Tells `serial`.
-  TurnsAlong(Rank self, std::uint64_t serial, std::size_t index, std::size_t count)
+  // Reports `serial`.
+  TurnsPiggyback(Rank self, std::uint64_t serial, std::size_t index, std::size_t count)
       : told_(serial),
         told_at_(index * sizeof(Place) + offsetof(Place, told) + self.value * sizeof serial),
         turns_(count) {
@@ -151,7 +151,7 @@ class TurnsAlong final : public Along {
   std::optional<fabric::Step> step_before(Rank) noexcept override {
     return fabric::put(region, told_at_, &told_, sizeof told_);
   }
-  std::span<std::byte> gift_room() noexcept override { return room_; }
+  std::span<std::byte> payload_room() noexcept override { return room_; }
   std::span<const fabric::Step> steps_for(Rank holder) noexcept override {
     holder_ = holder;
     return steps_;
@@ -167,7 +167,7 @@ class TurnsAlong final : public Along {
  private:
   const std::uint64_t told_;
   const std::uint64_t told_at_;
-  std::array<std::byte, Gift::bytes_max> room_{};
+  std::array<std::byte, GrantPayload::bytes_max> room_{};
   std::vector<std::uint64_t> turns_;
   std::vector<fabric::Step> steps_;
   Rank holder_{};
@@ -176,21 +176,21 @@ class TurnsAlong final : public Along {
 Task<> wait_for(Job& job, Holder& holder, std::size_t index) {
   const Gate::Pass pass = co_await holder.gates[index].enter();
   const std::uint64_t serial = ++job.serial;
-  TurnsAlong along(holder.self(), serial, index, job.random().below(Along::steps_max + 1));
-  const Taken taken = co_await holder.lock.lock(index, holder.initial_home(index), &along);
-  if (taken.was_along && !along.turns().empty()) {
+  TurnsPiggyback piggyback(holder.self(), serial, index, job.random().below(Piggyback::steps_max + 1));
+  const Acquisition taken = co_await holder.lock.lock(index, holder.initial_home(index), &piggyback);
+  if (taken.was_along && !piggyback.turns().empty()) {
     ++job.came_along;
-    EXPECT_EQ(along.holder(), taken.previous);
-    for (const std::uint64_t turn : along.turns()) {
+    EXPECT_EQ(piggyback.holder(), taken.previous);
+    for (const std::uint64_t turn : piggyback.turns()) {
       EXPECT_EQ(turn, job.truths[index].turns) << "lock " << index;
     }
   }
-  if (taken.gift_bytes != 0) {
+  if (taken.payload_bytes != 0) {
     ++job.given;
     EXPECT_FALSE(taken.was_along);
-    EXPECT_EQ(taken.gift_bytes, sizeof(TurnGiven));
-    EXPECT_EQ(along.given().turn, job.truths[index].turns) << "lock " << index;
-    EXPECT_EQ(along.given().told, serial) << "it is told before the lock is asked for";
+    EXPECT_EQ(taken.payload_bytes, sizeof(TurnGiven));
+    EXPECT_EQ(piggyback.given().turn, job.truths[index].turns) << "lock " << index;
+    EXPECT_EQ(piggyback.given().told, serial) << "it is told before the lock is asked for";
   }
   enter(job, holder, index, taken.previous);
   co_await stay_and_leave(job, holder, index);
@@ -199,7 +199,7 @@ Task<> wait_for(Job& job, Holder& holder, std::size_t index) {
 Task<> try_once(Job& job, Holder& holder, std::size_t index) {
   const std::optional<Gate::Pass> pass = holder.gates[index].try_enter();
   if (!pass) co_return;
-  const std::optional<Taken> taken = co_await holder.lock.try_lock(index, holder.initial_home(index));
+  const std::optional<Acquisition> taken = co_await holder.lock.try_lock(index, holder.initial_home(index));
   ++(taken ? job.tried : job.in_vain);
   if (!taken) co_return;
   EXPECT_FALSE(taken->was_along);
@@ -228,7 +228,7 @@ Task<> use_locks(Job& job, Holder& holder, unsigned operations, unsigned trying,
   }
 }
 
-// At rest one rank is the home, and all others lead to it.
+// At rest one rank is the home, and all other ranks lead to it.
 void expect_one_home(Job& job, std::size_t index) {
   const Rank home = job.truths[index].previous.value_or(job.holders[0]->initial_home(index));
   for (const auto& holder : job.holders) {
@@ -247,7 +247,7 @@ void expect_one_home(Job& job, std::size_t index) {
   EXPECT_EQ(tail.rank(initial), home);
 }
 
-// Nobody else is there: whoever tries gets the lock.
+// No other rank uses it: each attempt succeeds.
 Task<> try_for_sure(Job& job, Holder& holder, std::size_t index) {
   const unsigned before = job.tried;
   const trace::Counters& counters = holder.fabric.counters();
@@ -301,7 +301,7 @@ TEST(QueueLockProperty, ComesToEverybodyOneAfterTheOther) {
 }
 
 Task<> hold_until(Job& job, Holder& holder, Event* let_go, Event* held) {
-  const Taken taken = co_await holder.lock.lock(0, holder.initial_home(0));
+  const Acquisition taken = co_await holder.lock.lock(0, holder.initial_home(0));
   enter(job, holder, 0, taken.previous);
   held->set();
   co_await *let_go;
@@ -313,14 +313,14 @@ Task<> try_in_vain(Job& job, Holder& holder, unsigned times) {
   for (unsigned i = 0; i < times; ++i) {
     co_await job.idle(3000);
     const std::uint64_t before = holder.fabric.counters().get(trace::Counter::remote_operations);
-    const std::optional<Taken> taken = co_await holder.lock.try_lock(0, holder.initial_home(0));
+    const std::optional<Acquisition> taken = co_await holder.lock.try_lock(0, holder.initial_home(0));
     EXPECT_FALSE(taken.has_value());
     EXPECT_LE(holder.fabric.counters().get(trace::Counter::remote_operations) - before, 3u);
   }
 }
 
-// While a rank holds the lock, and others wait for it: all that try come back, without the lock and without
-// having moved the queue.
+// While a rank holds the lock, and other ranks wait for it: all attempts return without the lock, and leave
+// the queue as it was.
 TEST(QueueLockProperty, ATryWaitsForNobody) {
   property::for_all(300, [](Random& random) {
     const std::uint32_t ranks = static_cast<std::uint32_t>(random.between(2, 7));
@@ -349,7 +349,7 @@ TEST(QueueLockProperty, ATryWaitsForNobody) {
   });
 }
 
-// Rank 1 waits while rank 0 lets the lock go. Result: whether rank 1 got it.
+// Rank 1 waits while rank 0 releases the lock. Result: whether rank 1 got it.
 bool is_handed_over(Random& random, InjectedBug bug) {
   Event let_go, first_held, second_held;
   Job job(random.next(), 2, 1, draw_behaviour(random), bug);
@@ -363,7 +363,7 @@ bool is_handed_over(Random& random, InjectedBug bug) {
   return second_held.is_set();
 }
 
-// With the injected fault that is seen: nothing happens any more, and the waiter still waits.
+// The injected fault shows: no event is left, and the waiter still waits.
 TEST(QueueLockProperty, OnlyAHandOverGrantsTheLockToAWaiter) {
   property::for_all(100, [](Random& random) {
     ASSERT_TRUE(is_handed_over(random, InjectedBug::none));

@@ -1,4 +1,4 @@
-// What accesses to relocatable pages cost on a network, in virtual time and in trips.
+// Costs of accesses to relocatable pages on a network, in virtual time and in trips.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -1,5 +1,5 @@
 // Relocatable pages over a network as bad as the contract of the fabric allows: every word is linearizable
-// while its page moves, no write is lost, no memory is read that was given back, everybody gets on.
+// while its page moves, no write is lost, no freed memory is read, every rank makes progress.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -18,10 +18,10 @@ using fabric::conformance::draw_behaviour;
 using fabric::conformance::SimBehaviour;
 using property::WordHistory;
 
-// Events; programs of many ranks need some millions, as each mover asks all sharers again and again.
+// Events; programs of many ranks need some millions, as each move asks all sharers repeatedly.
 constexpr std::uint64_t patience = 50'000'000;
 
-// The last word of a page is a counter for fetch_add; the others are written with values of their own.
+// The last word of a page is a counter for fetch_add; all other words are written with distinct values.
 struct Job {
   Job(std::uint64_t seed, const PagesShape& shape, const SimBehaviour& behaviour, InjectedBug bug)
       : world(seed, shape, behaviour, bug), words(shape.page_bytes / 8 - 1) {
@@ -113,7 +113,7 @@ std::unique_ptr<Job> draw_job(Random& random, bool by_homes, InjectedBug bug = I
   return job;
 }
 
-// What must hold when nothing is under way.
+// The invariants that hold when nothing is in flight.
 void expect_rest(Job& job) {
   SimulatedPages& world = job.world;
   std::size_t free_frames = 0;
@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Directories, RelocationProperty, testing::Bool(),
 
 class RelocationBug : public testing::TestWithParam<std::tuple<InjectedBug, bool>> {};
 
-// Some need a slot that is emptied at the wrong moment: one of a thousand programs.
+// Some faults need a slot that is emptied at the wrong moment: one of a thousand programs.
 TEST_P(RelocationBug, IsFound) {
   constexpr std::uint64_t programs = 5000;
   for (std::uint64_t seed = 1; seed <= programs; ++seed) {

@@ -1,7 +1,7 @@
-// A transport for the engine of active messages in a simulated world: lanes are queues of bytes in this
-// process. It is as bad as the port allows. send() takes any part of what it is given, and the peer may have
-// answered that part before send() returns; bytes are received in any parts; and wherever the port lets a
-// thread lose its processor, another one goes on. What the engine promises to the transport is checked.
+// A transport for the active-message engine in a simulated world: lanes are queues of bytes in this process.
+// It is as bad as the port allows. send() accepts any part of its bytes, and the peer may have answered that
+// part before send() returns; bytes are received in any parts; and wherever the port lets a thread lose its
+// processor, another thread goes on. The engine's promises to the transport are checked.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@
 namespace musubi::fabric {
 
 struct NetworkBehaviour {
-  std::size_t room = 0;            // of a lane, bytes
-  std::size_t part_max = 0;        // that are moved before others may act
-  unsigned short_sends = 0;        // percentage of sends that take a part only
+  std::size_t room = 0;            // capacity of a lane in bytes
+  std::size_t part_max = 0;        // bytes that are moved before other threads may act
+  unsigned short_sends = 0;        // percentage of sends that accept a part only
   unsigned stopped_per_mille = 0;  // at places where a thread may lose its processor
 };
 
-// Stops the thread that runs, or does not.
+// Stops the running thread, or does not.
 class Stops final : public Interruption {
  public:
   Stops(sim::World& world, unsigned per_mille) : world_(world), per_mille_(per_mille) {}
@@ -42,8 +42,8 @@ class Stops final : public Interruption {
 
 struct ScheduledLane {
   std::deque<std::byte> bytes;
-  std::vector<std::byte> refused;  // was offered and not taken, so it must be offered again
-  bool is_full = false;            // the sender waits to hear that the lane takes bytes again
+  std::vector<std::byte> refused;  // was offered and not accepted, so it must be offered again
+  bool is_full = false;            // the sender waits to be told that the lane accepts bytes again
   bool is_sending = false;         // a thread is in send()
 };
 
@@ -64,7 +64,7 @@ class ScheduledNetwork {
   Stops stops;
   const NetworkBehaviour behaviour;
   const std::uint32_t ranks;
-  std::uint64_t short_sends = 0;  // took a part of what was offered
+  std::uint64_t short_sends = 0;  // accepted a part of the offered bytes
 
  private:
   std::vector<ScheduledLane> lanes_;
@@ -156,7 +156,7 @@ class ScheduledTransport final : public Transport {
     if (queue.bytes.empty() || closed_[from.value]) return false;
     std::array<Place, places_max> places;
     const std::size_t wanted = receiver.places(from, lane, places);
-    network_.stops.pass();  // more may come now, of what was not asked for when the places were given out
+    network_.stops.pass();  // more may arrive now, also answers that were not requested before
     std::size_t left = std::min(queue.bytes.size(), static_cast<std::size_t>(network_.world.random().between(
                                                         1, 2 * network_.behaviour.part_max)));
     std::size_t received = 0;

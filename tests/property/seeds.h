@@ -12,14 +12,15 @@
 
 namespace musubi::property {
 
-// Simulated programs to run of `wanted`: MUSUBI_SIMULATION_PERCENT of them (sanitizer builds).
+// The number of simulated programs to run out of `wanted`: MUSUBI_SIMULATION_PERCENT of them (sanitizer
+// builds).
 inline unsigned programs(unsigned wanted) {
   const char* percent = std::getenv("MUSUBI_SIMULATION_PERCENT");
   return percent == nullptr ? wanted : wanted * static_cast<unsigned>(std::atoi(percent)) / 100 + 1;
 }
 
-// Calls check(random) for `cases` seeds, which follow on each other from MUSUBI_TEST_SEED or from a new one.
-// A failure names its seed.
+// Calls check(random) for `cases` consecutive seeds, from MUSUBI_TEST_SEED or from a new one. A failure names
+// its seed.
 template <class Check>
 void for_all(unsigned cases, Check check) {
   const char* given = std::getenv("MUSUBI_TEST_SEED");

@@ -1,5 +1,5 @@
-// Signatures: whatever is added, in whatever order and however little room there is, everything written
-// before is either named with its newest time, or older than the minimum.
+// Signatures: whatever is added, in whatever order and however little room there is, every earlier write is
+// either named with its newest time, or older than the minimum.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -65,7 +65,8 @@ TEST(SignatureProperty, NothingThatWasAddedIsForgotten) {
   });
 }
 
-// Barriers pass signatures on in rounds: it must not matter by which ways a notice comes, nor how often.
+// Barriers pass signatures on in rounds: neither the ways of a notice nor the number of its arrivals may
+// matter.
 TEST(SignatureProperty, JoiningCoversBothInAnyOrderAndAgain) {
   property::for_all(500, [](Random& random) {
     const std::size_t room = random.between(1, 80);
@@ -96,7 +97,7 @@ TEST(SignatureProperty, ForgettingKeepsWhatCameLater) {
     const std::uint64_t mark = own.signature.read([](SignatureView) {});
     Newest newest;
     std::vector<Notice> later_ones = draw_notices(random);
-    // Newer than anything before, as the clock of a rank goes on.
+    // Newer than anything before, as a rank's clock only advances.
     for (Notice& notice : later_ones) notice.write_ts = LogicalTime{notice.write_ts.value + 1000};
     for (const Notice& notice : later_ones) own.signature.add(notice);
     remember(newest, later_ones);

@@ -1,4 +1,4 @@
-// Ranks with a global heap each, over a simulated network as bad as a seed wants it.
+// Ranks with a global heap each, over a simulated network as bad as a seed demands.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct SimulatedMember {
       : fabric(node), layout(simulated_region, 0, bytes), memory(bytes) {
     node.attach({simulated_region, memory.data(), bytes});
   }
-  // Of ways only those that hold everywhere: the breaks are tested on their own.
+  // Only ways that hold everywhere: the breaks are tested on their own.
   void start(std::uint64_t size, bool full_checks, InjectedBug bug) {
     Hooks hooks;
     hooks.inject(bug);
@@ -47,7 +47,7 @@ struct SimulatedMember {
   SparseArray<std::byte> memory;
   std::optional<BreakTable> table;
   std::optional<Pages> pages;
-  std::optional<Objects> objects;
+  std::optional<ObjectAllocator> objects;
 };
 
 struct SimulatedHeaps {
@@ -64,7 +64,7 @@ struct SimulatedHeaps {
   Random& random() { return sim.world().random(); }
   Rank any_rank() { return Rank{static_cast<std::uint32_t>(random().below(sim.ranks()))}; }
   std::uint64_t capacity() const { return members[0]->layout.data_bytes(); }
-  // When nothing is under way.
+  // When nothing is in flight.
   Breaks breaks(std::uint32_t rank) const {
     return members[rank]->read<Control>(members[rank]->layout.control_at()).breaks;
   }

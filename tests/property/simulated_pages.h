@@ -1,4 +1,4 @@
-// Ranks with relocatable pages over a simulated network as bad as a seed wants it.
+// Ranks with relocatable pages over a simulated network as bad as a seed demands.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,7 @@
 #include "base/event.h"
 #include "base/sparse_array.h"
 #include "fabric/transfer.h"
-#include "global_pages/home_directory.h"
-#include "global_pages/one_sided_directory.h"
+#include "global_pages/directory.h"
 #include "global_pages/pages.h"
 #include "sim_job.h"
 
@@ -23,9 +22,9 @@ struct PagesShape {
   std::size_t pages = 4;
   std::size_t slots = 4;
   std::uint64_t page_bytes = 32;
-  std::size_t frames = 8;  // of each rank
+  std::size_t frames = 8;  // frames of each rank
   bool by_processor = true;
-  bool by_homes = false;  // the directory: by the processors of the homes
+  bool by_homes = false;  // the directory is accessed by the processors of the homes
 };
 
 inline constexpr fabric::RegionId simulated_region{0};
@@ -42,7 +41,7 @@ class NodeInterruption final : public Interruption {
   fabric::sim::SimFabric& node_;
 };
 
-// Questions to homes and their answers, as messages.
+// Requests to homes and their answers, as messages.
 class SimulatedCalls final : public HomeCalls, public fabric::Listener {
  public:
   SimulatedCalls(fabric::sim::SimFabric& node, HomeService& service)
@@ -144,7 +143,7 @@ class SimulatedMember final : public Frames {
     free_.pop_back();
     co_return place;
   }
-  // What reads there afterwards sees it at once.
+  // Later reads there see it at once.
   Task<> give_back(Rank owner, std::uint64_t place, std::uint64_t bytes) override {
     SimulatedMember& there = *(*all_)[owner.value];
     std::memset(there.memory.data() + place, static_cast<int>(poison), bytes);

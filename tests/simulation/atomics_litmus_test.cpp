@@ -1,7 +1,7 @@
-// Data handed over by indivisible operations, as C++ and OpenMP programs do it: a thread writes data by plain
-// stores, then sets a flag by an atomic operation and goes on. Others look at the flag by atomic operations,
-// or by plain loads and nothing else while the background works for them. Flags may lie in stacks, which are
-// always open at their owner. A reader that sees a flag must find the data.
+// Data handed over by atomics, as in C++ and OpenMP programs: a thread writes data by plain stores, then sets
+// a flag by an atomic operation and goes on. Other threads read the flag by atomic operations, or only by
+// plain loads while the background polls for them. Flags may be in stacks, which are always open at their
+// owner. A reader that sees a flag must find the data.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -22,7 +22,7 @@ constexpr std::size_t hands_max = 8, block_bytes = 2 * hands_max * sizeof(std::u
 enum class Looks : std::uint8_t {
   by_loads,
   by_atomics,
-  mixed,  // of two threads of a rank one looks by loads, the other by operations that change the word
+  mixed,  // two threads of a rank: one reads by loads, the other by operations that change the word
 };
 
 struct Setup {
@@ -31,9 +31,9 @@ struct Setup {
   bool flags_on_stacks;
   Looks looks;
   InjectedBug bug = InjectedBug::none;
-  bool with_locks = false;   // a thread more on each node takes a lock again and again
-  std::uint64_t times = 1;   // as many worlds
-  std::uint32_t stacks = 1;  // of each node
+  bool with_locks = false;   // a further thread on each node repeatedly takes a lock
+  std::uint64_t times = 1;   // the number of worlds, in multiples
+  std::uint32_t stacks = 1;  // stacks of each node
 };
 
 struct Word {
@@ -58,7 +58,7 @@ struct Play {
   std::uint64_t longest_look_ns() { return 2000 + 4 * stage.cluster().configuration().model.latency_ns; }
 };
 
-// No two hands share a word. A flag may lie beside its data.
+// No two hands share a word. A flag may be next to its data.
 std::vector<Hand> hands_of(Stage& stage, const Setup& setup, Random& random) {
   std::vector<Hand> hands;
   const std::uint64_t flag_blocks = setup.flags_on_stacks ? setup.nodes * setup.stacks : blocks;
@@ -70,9 +70,11 @@ std::vector<Hand> hands_of(Stage& stage, const Setup& setup, Random& random) {
   return hands;
 }
 
-constexpr std::uint64_t one_look = std::uint64_t{1} << 32;  // of mixed ones; what a flag says lies below
+// For mixed readers; the value of the flag is in the bits below.
+constexpr std::uint64_t one_look = std::uint64_t{1} << 32;
 
-// Adds to a word, and finds what it was. What is described may be done where the block is, the rest is not.
+// Adds to a word, and returns its old value. Described operations may be done at the block's home, all other
+// operations not.
 class Raise final : public coherence::Modification {
  public:
   Raise(std::size_t index, std::uint64_t amount, bool described)
@@ -134,7 +136,7 @@ Task<> take_locks(Play& play, Node& node) {
 Task<> work_in_background(Play& play, Node& node) {
   while (play.at_work != 0) {
     (void)co_await node.background().answer();
-    if (play.stage.cluster().world().random().chance(30)) (void)co_await node.background().turn();
+    if (play.stage.cluster().world().random().chance(30)) (void)co_await node.background().poll();
     co_await idle(play.stage, play.longest_look_ns());
   }
 }
@@ -149,7 +151,8 @@ void lay_out_stacks(Stage& stage, std::uint32_t per_node = 1) {
   }
 }
 
-// Result: in how many worlds a flag came without its data; with a fault put in, whether it did.
+// Result: the number of worlds in which a flag arrived without its data; with an injected fault, whether
+// there was one.
 unsigned worlds_with_failures(const Setup& setup) {
   unsigned with_failures = 0;
   for (std::uint64_t seed = 1; seed <= setup.times * worlds; ++seed) {
@@ -214,7 +217,7 @@ TEST(AtomicsLitmus, FlagsMayLieInStacks) {
   expect_data_with_flags(true, Looks::by_loads);
 }
 
-// Data that an acquire itself brings for a stack is shown before other threads may open the block of the
+// Data that an acquire itself fetches for a stack is visible before other threads may open the block of the
 // flag.
 TEST(AtomicsLitmus, DataMayLieInStacks) {
   EXPECT_EQ(worlds_with_failures({3, 2, true, Looks::by_loads, InjectedBug::none, false, 8}), 0u);
@@ -232,7 +235,7 @@ TEST(AtomicsLitmus, LocksOfOthersShowNoFlagTooSoon) {
   }
 }
 
-// Order begins with an operation in the middle of the program. Faults of other ranks are under way then.
+// Order begins with an operation in the middle of the program, while faults of other ranks are in progress.
 struct LateOrder {
   Stage& stage;
   std::size_t at_work = 0;
@@ -264,8 +267,8 @@ Task<> answer_others(LateOrder& late, Node& node) {
   }
 }
 
-// Threads of one rank and of two begin it at the same time; the flag lies behind its data. Result: how often
-// it was found before them.
+// Threads of one rank and of two begin it at the same time; the flag follows its data. Result: how often the
+// flag was seen before the data.
 unsigned failures_when_order_begins(std::uint64_t seed) {
   constexpr std::uint32_t nodes = 3;
   constexpr std::uint32_t writers[]{0, 0, 1};
@@ -295,8 +298,7 @@ TEST(AtomicsLitmus, OrderMayBeginWithAnyOperation) {
   }
 }
 
-// A sum that orders nothing by itself, and a thread that looks at it by the operation with which order
-// begins.
+// A sum that orders nothing by itself, and a thread that reads it by the operation with which order begins.
 Task<> write_and_count(LateOrder& late, Node& node, std::uint64_t data) {
   co_await idle(late.stage, 4000);
   co_await store(node, data, 1);
@@ -344,14 +346,15 @@ TEST(AtomicsLitmus, WhatWasWrittenBeforeOrderBeganIsFound) {
   EXPECT_NE(failures, 0u);
 }
 
-// One rank has credit already, and asks another one, which has none yet: whoever gives it is under way.
+// One rank has credit already, and asks another rank, which has none yet, since its grant is still in
+// progress.
 TEST(AtomicsLitmus, RanksThatAnswerHaveCredit) {
   for (const std::uint64_t seed :
        {1117u, 12819u, 15615u, 17533u, 19737u, 23510u, 28270u, 30962u, 33341u, 58213u})
     EXPECT_EQ(failures_when_order_begins(seed), 0u) << "seed " << seed;
 }
 
-// Blocks go on to be published, and what comes for stacks to be held back.
+// Blocks continue to be published, and updates of stacks to be deferred.
 Task<> count_under_lock(Node& node, std::uint64_t& sum) {
   constexpr unsigned barriers_of_order = 70, counts = 5;
   for (unsigned i = 0; i < barriers_of_order; ++i) co_await meet(node);

@@ -1,7 +1,7 @@
 // Threads that wait for a plain word to change, and call nothing (docs/decisions/background.md): neither the
-// one who stores data and then a flag, nor the one who looks at the flag. Each node has a background that
-// takes turns and answers. Waits must end, and from a rank's first turn on, who sees a flag must find the
-// data.
+// thread that stores data and then a flag, nor the thread that reads the flag. Each node has a background
+// that polls and answers. Waits must end, and from a rank's first poll on, a thread that sees a flag must
+// find the data.
 #include <array>
 #include <optional>
 
@@ -36,13 +36,13 @@ struct Play {
   std::vector<Hand> hands;
   std::size_t at_work = 0;
   unsigned failures = 0;
-  unsigned checked = 0;  // flags that were seen where order was certain
+  unsigned checked = 0;  // flags that were seen when order was certain
 
-  // Looks cost events: with a slow network there are fewer.
+  // Reads cost events: with a slow network there are fewer.
   std::uint64_t longest_look_ns() { return 2000 + 4 * stage.cluster().configuration().model.latency_ns; }
 };
 
-// No two hands share a word; a flag lies beside data of others.
+// No two hands share a word; a flag is next to data of other hands.
 std::vector<Hand> hands_of(Stage& stage, std::uint32_t threads, Random& random) {
   std::vector<Hand> hands;
   const auto place = [&](std::size_t index) { return Word{random.below(blocks), index}; };
@@ -54,7 +54,7 @@ std::vector<Hand> hands_of(Stage& stage, std::uint32_t threads, Random& random) 
   return hands;
 }
 
-// Other things that bring blocks out, now and then.
+// Other actions that occasionally publish blocks.
 Task<> do_something_else(Play& play, Node& node) {
   Random& random = play.stage.cluster().world().random();
   const std::uint64_t what = random.below(12);
@@ -100,7 +100,7 @@ Task<> count_up(Play& play, std::size_t self) {
 Task<> work_in_background(Play& play, Node& node) {
   while (play.at_work != 0) {
     co_await node.answer();
-    if (play.stage.cluster().world().random().chance(30)) co_await node.take_turn();
+    if (play.stage.cluster().world().random().chance(30)) co_await node.poll();
     co_await idle(play.stage, play.longest_look_ns());
   }
 }
@@ -158,7 +158,7 @@ TEST(BackgroundLitmus, DataComesBeforeItsFlagToAllThreadsOfARank) {
   expect_data_with_flags(3, 2);
 }
 
-// Worlds in which a turn was under way when another rank began to keep order.
+// Worlds in which a poll was in progress when another rank began to keep order.
 TEST(BackgroundLitmus, DataComesBeforeItsFlagWhereATurnBeganBeforeOrder) {
   Sum sum;
   for (const std::uint64_t seed : {378, 4540}) play_world(seed, 3, 2, InjectedBug::none, sum);
@@ -173,7 +173,7 @@ TEST(BackgroundLitmus, ReleasesMustBeAnnounced) {
   EXPECT_NE(play_worlds(3, 2, InjectedBug::release_not_announced).worlds_with_failures, 0u);
 }
 
-// Node 1 sees to it that order is kept, and looks at a flag and data that node 2 stores.
+// Node 1 starts to keep order, and reads a flag and data that node 2 stores.
 struct OrderBegins {
   static constexpr Word data{1, 0}, flag{2, 0};
   Stage& stage;
@@ -189,7 +189,7 @@ Task<> answer_until_the_end(OrderBegins& play, Node& node) {
   }
 }
 
-// Whether the data is found behind the flag. `start`: begins what the nodes do.
+// Whether a reader that sees the flag finds the data. `start`: begins the nodes' actions.
 bool finds_data(InjectedBug bug, void (*start)(OrderBegins&)) {
   Configuration configuration = calm(3);
   configuration.background = 1;
@@ -222,21 +222,21 @@ Task<> let_order_be_kept(OrderBegins& play, Node& node) {
   co_await answer_until_the_end(play, node);
 }
 
-Task<> take_turn_and_look(OrderBegins& play, Node& node) {
+Task<> poll_and_look(OrderBegins& play, Node& node) {
   EXPECT_EQ(co_await load(node, play.data.block, play.data.index), 0u);
-  (void)co_await node.background().turn();
+  (void)co_await node.background().poll();
   play.was_certain = node.background().is_certain();
   play.found_flag = co_await load(node, play.flag.block, play.flag.index);
   play.found_data = co_await load(node, play.data.block, play.data.index);
   play.ends = true;
 }
 
-// Node 1 begins a turn, and node 2 answers it. Then node 2 stores data and a flag, and node 0 lets order be
-// kept. Node 1 keeps order before node 2 does.
+// Node 1 begins a poll, and node 2 answers it. Then node 2 stores data and a flag, and node 0 starts order.
+// Node 1 keeps order before node 2 does.
 void begin_beside_turn(OrderBegins& play) {
   Stage& stage = play.stage;
   do_now(stage, stage.node(2), store(stage.node(2), play.data.block, 0, play.data.index));
-  stage.play(1, take_turn_and_look(play, stage.node(1)));
+  stage.play(1, poll_and_look(play, stage.node(1)));
   stage.play(2, answer_and_set_flag(play, stage.node(2)));
   stage.play(0, let_order_be_kept(play, stage.node(0)));
 }
@@ -261,21 +261,21 @@ Task<> let_order_be_kept_and_look(OrderBegins& play, Node& node) {
   while (!play.waits) co_await fabric::sim::think(100);
   co_await fabric::sim::think(50'000);
   co_await node.renew_order();
-  (void)co_await node.background().turn();
+  (void)co_await node.background().poll();
   play.was_certain = node.background().is_certain();
   EXPECT_EQ(co_await load(node, play.data.block, play.data.index), 0u);
   co_await meet(node);
   while (!play.flag_is_up) co_await fabric::sim::think(10);
   for (unsigned look = 0; play.found_flag == 0 && look < looks_max; ++look) {
-    if (look != 0) (void)co_await node.background().turn();
+    if (look != 0) (void)co_await node.background().poll();
     play.found_flag = co_await load(node, play.flag.block, play.flag.index);
   }
   play.found_data = co_await load(node, play.data.block, play.data.index);
   play.ends = true;
 }
 
-// Node 2 waits at a barrier when node 1 begins to let order be kept, and answers there. Then it stores data
-// and a flag to blocks that it may write as before.
+// Node 2 waits at a barrier when node 1 starts order, and answers there. Then it stores data and a flag to
+// blocks that it may still write.
 void begin_at_barrier(OrderBegins& play) {
   Stage& stage = play.stage;
   stage.play(0, meet(stage.node(0)));
@@ -290,7 +290,7 @@ TEST(BackgroundLitmus, ARankThatAnswersAtABarrierKeepsOrderBehindIt) {
   EXPECT_FALSE(finds_data(InjectedBug::order_not_kept_behind_barrier, begin_at_barrier));
 }
 
-// A thread comes back to a block that was closed while faults are held.
+// A thread returns to a block that was closed while faults are held.
 Task<> come_back(Node& node, coherence::Touch touch) {
   const coherence::FaultOutcome outcome = co_await node.protocol().ordering().fault(BlockId{0}, touch);
   EXPECT_EQ(outcome, coherence::FaultOutcome::open);

@@ -1,5 +1,5 @@
 // Scenarios of conditions in many hostile worlds: no signal is lost, none is given twice, and a wait that
-// expires takes none with it.
+// expires consumes none.
 #include "stage.h"
 
 namespace musubi::sim {
@@ -23,7 +23,7 @@ Configuration world_of_conditions(std::uint64_t seed, InjectedBug bug) {
   return configuration;
 }
 
-// A buffer of two items in shared memory. Block 0: how many are in it; block 1: the items.
+// A buffer of two items in shared memory. Block 0: their number; block 1: the items.
 struct Trade {
   std::uint64_t made = 0, used = 0;
   unsigned expired = 0;
@@ -102,8 +102,8 @@ TEST(ConditionsLitmus, AThreadThatJoinsLateIsFound) {
   EXPECT_LE(seed, hunted_worlds);
 }
 
-// One signal for two threads, of which the first has little patience: either it is chosen, and then says so,
-// or the other one is.
+// One signal for two threads, of which the first has little patience: either it is chosen, and then returns
+// that, or the other thread is.
 struct Chosen {
   unsigned waiting = 0;
   bool first = false, second = false;
@@ -168,7 +168,7 @@ TEST(ConditionsLitmus, EachThreadThatIsWokenCostsOneMessage) {
   const auto operations = [&stage] { return stage.total(trace::Counter::remote_operations); };
   stage.play(1, tell(stage.node(1), true));
   ASSERT_TRUE(stage.ends_well());
-  EXPECT_EQ(operations(), 1u) << "nobody waits: one look";
+  EXPECT_EQ(operations(), 1u) << "no thread waits: one read";
   EXPECT_EQ(messages(), 0u);
   sync::Conditions::Wait waits[5];
   bool chosen[5]{};

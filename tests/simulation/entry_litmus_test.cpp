@@ -1,5 +1,5 @@
-// The policy `entry`: what is bound to a lock, what travels with it, what a barrier makes consistent. In many
-// hostile worlds, and with exact counts in a calm one.
+// The policy `entry`: the words bound to a lock, the data that travel with it, the data that a barrier makes
+// consistent. In many hostile worlds, and with exact counts in a calm one.
 #include <array>
 
 #include "coherence/entry/entry_consistency.h"
@@ -16,12 +16,12 @@ constexpr LockId lock_a{0}, lock_b{1};
 Configuration under_entry(Configuration c) {
   c.policy = Policy::entry;
   c.locks = 2;
-  c.protocol.entry_unused_barriers = 0;
+  c.unused_barriers = 0;
   return c;
 }
 Configuration hostile_entry(std::uint64_t seed, std::uint32_t nodes) {
   Configuration c = under_entry(hostile(seed, nodes));
-  c.protocol.entry_unused_barriers = seed % 3;
+  c.unused_barriers = seed % 3;
   return c;
 }
 
@@ -47,7 +47,7 @@ Task<> expect_under(Node& node, LockId lock, std::uint64_t value, std::uint64_t 
   co_await give(node, lock);
 }
 
-// The scenario in many worlds: `play` makes one step after the other, each to its end.
+// The scenario in many worlds: `play` runs one step after the other, each to its end.
 template <class Play>
 void in_hostile_worlds(std::uint32_t nodes, std::uint64_t blocks, Play play) {
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
@@ -58,7 +58,7 @@ void in_hostile_worlds(std::uint32_t nodes, std::uint64_t blocks, Play play) {
   }
 }
 
-// ---- figure 5: what was written before the lock was taken is not bound to it ----
+// ---- figure 5: writes before the lock was taken are not bound to it ----
 
 Task<> write_a_then_b_under_lock(Node& node) {
   co_await store(node, 0, 1);
@@ -74,13 +74,13 @@ TEST(EntryLitmus, WithTheLockComesWhatWasWrittenUnderIt) {
 
 TEST(EntryLitmus, NothingElseTravels) {
   Stage stage(under_entry(calm(2)), 2);
-  for (unsigned i = 0; i < 3; ++i) {  // the lock stays here: what was written in between is not bound, either
+  for (unsigned i = 0; i < 3; ++i) {  // the lock stays here: writes in between are not bound, either
     do_now(stage, stage.node(0), write_a_then_b_under_lock(stage.node(0)));
     do_now(stage, stage.node(0), store(stage.node(0), 0, 100 + i, 1 + i));
   }
   do_now(stage, stage.node(1), expect_under(stage.node(1), lock_a, 2, 1));
   EXPECT_EQ(stage.total(Counter::update_headers), 1u);
-  EXPECT_EQ(stage.total(Counter::update_bytes), 1u);  // of the word, one byte has changed
+  EXPECT_EQ(stage.total(Counter::update_bytes), 1u);  // one byte of the word has changed
   all_meet(stage);
   do_now(stage, stage.node(1), expect_word(stage.node(1), 1, 0));
   do_now(stage, stage.node(1), expect_word(stage.node(1), 102, 0, 3));
@@ -132,7 +132,7 @@ TEST(EntryLitmus, AHolderPassesOnWhatItReceived) {
   });
 }
 
-// Remote operations of one hand-over of `words` words, every second word of a block.
+// Remote operations of one handover of `words` words, every second word of a block.
 std::uint64_t operations_of_handover(unsigned words) {
   Stage stage(under_entry(calm(2)), 2);
   for (unsigned i = 0; i < words; ++i) {
@@ -165,7 +165,7 @@ TEST(EntryLitmus, OnlyNewerUpdatesTravel) {
   EXPECT_EQ(stage.total(Counter::update_bytes), 32u + 48u);
 }
 
-// The page comes from its manager, and what came with the lock before stays on top of it.
+// The page comes from its manager, and the data that came with the lock before stay on top of it.
 Task<> hold_then_map(Node& node) {
   co_await take(node, lock_a);
   co_await expect_word(node, 7, 0, 0);
@@ -277,14 +277,14 @@ TEST(EntryLitmus, ABarrierEndsTheTimesOfLocks) {
   all_meet(stage);
   const std::uint64_t before = stage.total(Counter::update_headers);
   do_now(stage, stage.node(1), only_hold(stage.node(1), lock_a));
-  EXPECT_EQ(stage.total(Counter::update_headers), before);  // it is everywhere
+  EXPECT_EQ(stage.total(Counter::update_headers), before);  // the data are everywhere
 }
 
 // ---- pages ----
 
 TEST(EntryLitmus, APageThatNobodyUsesIsUnmapped) {
   Configuration c = under_entry(calm(2));
-  c.protocol.entry_unused_barriers = 3;
+  c.unused_barriers = 3;
   Stage stage(c, 1);
   do_now(stage, stage.node(1), expect_word(stage.node(1), 0, 0));
   const auto write = [&](std::uint64_t value) {
@@ -294,12 +294,12 @@ TEST(EntryLitmus, APageThatNobodyUsesIsUnmapped) {
   for (std::uint64_t i = 1; i <= 5; ++i) write(i);
   EXPECT_EQ(stage.total(Counter::unmapped_pages), 0u);
   do_now(stage, stage.node(1), expect_word(stage.node(1), 5, 0));
-  EXPECT_EQ(stage.total(Counter::fetches), 1u);  // it was without access, and kept up to date
+  EXPECT_EQ(stage.total(Counter::fetches), 1u);  // it was inaccessible, and kept up to date
   for (std::uint64_t i = 6; i <= 11; ++i) write(i);
   EXPECT_EQ(stage.total(Counter::unmapped_pages), 1u);
   const std::uint64_t updates = stage.total(Counter::update_headers);
   for (std::uint64_t i = 12; i <= 20; ++i) write(i);
-  EXPECT_EQ(stage.total(Counter::update_headers), updates);  // node 1 is told nothing any more
+  EXPECT_EQ(stage.total(Counter::update_headers), updates);  // node 1 gets no more updates
   do_now(stage, stage.node(1), expect_word(stage.node(1), 20, 0));
   EXPECT_EQ(stage.total(Counter::fetches), 2u);
 }
@@ -314,7 +314,7 @@ TEST(EntryLitmus, AnotherRankManagesThePageFromTheNextBarrierOn) {
     }
     do_now(stage, stage.node(0), store(stage.node(0), 0, 6));
     stage.node(0).page_managers()->change_manager({BlockId{0}, 1}, Rank{1});
-    stage.node(2).page_managers()->change_manager({BlockId{0}, 1}, Rank{3});  // decides
+    stage.node(2).page_managers()->change_manager({BlockId{0}, 1}, Rank{3});  // the manager decides
     all_meet(stage);
     for (std::uint32_t rank = 0; rank < 4; ++rank) {
       do_now(stage, stage.node(rank), expect_word(stage.node(rank), 6, 0));
@@ -327,10 +327,10 @@ TEST(EntryLitmus, AnotherRankManagesThePageFromTheNextBarrierOn) {
   do_now(stage, stage.node(2), store(stage.node(2), 0, 8));
   EXPECT_EQ(stage.total(Counter::fetches), 1u);  // the new manager has it
   all_meet(stage);
-  EXPECT_EQ(stage.total(Counter::update_headers), 1u);  // the old one still has a copy
+  EXPECT_EQ(stage.total(Counter::update_headers), 1u);  // the old manager still has a copy
 }
 
-// Lists of several ranks come in any order.
+// Lists of several ranks arrive in any order.
 TEST(EntryLitmus, AllRanksFindTheSameManagerAmongMany) {
   in_hostile_worlds(4, 2, [](Stage& stage) {
     for (std::uint64_t turn = 1; turn <= 3; ++turn) {
@@ -369,7 +369,7 @@ struct Received {
   bool operator==(const Received&) const = default;
 };
 
-// By the other rank, of 100 integers that were all incremented.
+// By the other rank, for 100 integers that were all incremented.
 Received received(std::uint32_t element_bytes) {
   Cluster cluster(under_entry(calm(2)), counters_space(element_bytes));
   std::vector<Task<>> tasks;
@@ -391,7 +391,7 @@ Received received(std::uint32_t element_bytes) {
 TEST(EntryLitmus, WholeElementsSaveHeaders) {
   EXPECT_EQ(received(0), (Received{100, 100}));
   EXPECT_EQ(received(4), (Received{1, 400}));
-  EXPECT_EQ(received(12), (Received{1, 408}));  // the last one has only one changed integer
+  EXPECT_EQ(received(12), (Received{1, 408}));  // the last piece has only one changed integer
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Data handed over by plain flags (docs/decisions/order.md): no lock, no barrier, no instruction of the
-// writer that says so. Every thread has a flag and some data, counts its data up and then its flag, and
-// flushes until it sees that the others are as far. A reader that sees a flag must find the data, whichever
-// thread of his rank has brought the flag.
+// writer that announces it. Every thread has a flag and some data, increments its data and then its flag, and
+// flushes until it sees that all other threads are as far. A reader that sees a flag must find the data,
+// whichever thread of its rank has fetched the flag.
 #include <array>
 
 #include "stage.h"
@@ -28,7 +28,7 @@ struct Hand {
   Word flag;
 };
 
-// Flags lie beside data of others, in any block; no two hands share a word.
+// Flags are next to data of other hands, in any block; no two hands share a word.
 std::vector<Hand> hands_of(Stage& stage, std::uint32_t threads, Random& random) {
   std::vector<Hand> hands;
   const auto place = [&](std::size_t index) { return Word{random.below(blocks), index}; };
@@ -41,8 +41,8 @@ std::vector<Hand> hands_of(Stage& stage, std::uint32_t threads, Random& random) 
   return hands;
 }
 
-// An atomic addition to a word beside the flags, or an empty critical section, now and then: both bring
-// blocks out.
+// An atomic addition to a word next to the flags, or an empty critical section, occasionally: both publish
+// blocks.
 Task<> do_something_else(Stage& stage, Node& node) {
   Random& random = stage.cluster().world().random();
   const std::uint64_t what = random.below(8);
@@ -76,7 +76,7 @@ Task<> count_up(Stage& stage, const std::vector<Hand>& hands, std::size_t self, 
   }
 }
 
-// Result: in how many worlds a flag came without its data.
+// Result: the number of worlds in which a flag arrived without its data.
 unsigned worlds_with_failures(std::uint32_t nodes, std::uint32_t threads, InjectedBug bug) {
   unsigned with_failures = 0;
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {

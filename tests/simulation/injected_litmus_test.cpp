@@ -1,5 +1,5 @@
-// Faults put into the protocol on purpose that random programs meet too seldom: a scenario for each, in many
-// hostile worlds. Without the fault nothing may go wrong in any of them.
+// Injected faults that random programs reach too seldom: a scenario for each, in many hostile worlds. Without
+// the fault nothing may go wrong in any of them.
 #include "stage.h"
 
 namespace musubi::sim {
@@ -10,10 +10,11 @@ constexpr std::uint64_t step_of_turns_ns = 2000;
 
 // ---- twin_without_version ----
 //
-// The home has given the block's public copy back while it was read-only, and somebody holds a lease. The
-// home opens it for writing, which makes a twin, and changes a word to and fro. A reader that looked before
-// that and takes live bytes after it has the word's passing value and believes to have what the twin is; its
-// own next version, of another word, then carries that value, and the home finds its word unchanged.
+// The home has given the block's public copy back while it was read-only, and a reader holds a lease. The
+// home opens it for writing, which makes a twin, and changes a word to and fro. A reader that checked before
+// that and takes live bytes after it has the word's transient value and assumes that its bytes equal the
+// twin; its own next version, of another word, then carries that value, and the home finds its word
+// unchanged.
 
 constexpr unsigned quiet_barriers = 8;  // until the home has given the public copy back
 constexpr std::size_t word_of_home = 0, word_of_taker = 1;
@@ -26,7 +27,7 @@ Task<> change_to_and_fro(Stage& stage, Node& node, std::uint64_t* value) {
   co_await store(node, 0, passing, word_of_home);
   co_await idle(stage, 4000);
   co_await store(node, 0, lasting, word_of_home);
-  co_await fabric::sim::think(100000);  // the other one releases first
+  co_await fabric::sim::think(100000);  // the other rank releases first
   co_await meet(node);
   *value = co_await load(node, 0, word_of_home);
   co_await meet(node);
@@ -72,9 +73,9 @@ TEST(InjectedLitmus, ATwinRaisesTheVersionOfAnUnpublishedBlock) {
 
 // ---- stack_without_gate ----
 //
-// A thread counts up under a lock, in the stack of a thread of its rank, while a third one of the rank adds
-// atomically to another word there. That publishes the block, and then names its new version. A release in
-// between finds the live part unchanged: whoever takes the lock then must still learn of the count.
+// A thread counts up under a lock, in the stack of a thread of its rank, while a third thread of the rank
+// adds atomically to another word there. That publishes the block, and then names its new version. A release
+// in between finds the live part unchanged: the next holder of the lock must still learn of the count.
 
 constexpr unsigned counts = 40;
 constexpr std::size_t worked_word = 0, counted_word = 4, atomic_word = 7;
@@ -110,7 +111,8 @@ Task<> add_atomically(Stage& stage, Node& node) {
   }
 }
 
-// Result: whether whoever takes the lock sees the count, which is kept in a stack where `companion` works.
+// Result: whether the next holder of the lock sees the count, which is kept in a stack where `companion`
+// works.
 using Companion = Task<>(Stage& stage, Node& node);
 bool count_is_seen_beside(Companion& companion, std::uint64_t seed, InjectedBug bug) {
   Configuration configuration = hostile(seed, 2);
@@ -143,8 +145,8 @@ TEST(InjectedLitmus, AReleasePassesNothingThatHasNoNameYet) {
 
 // ---- difference_seen_twice ----
 //
-// The same, but the stack's thread goes on working there. What it writes differs from the public copy at one
-// look and not at the next: the count behind it must be found all the same.
+// The same, but the stack's thread goes on working there. Its writes differ from the public copy at one
+// comparison and not at the next: the later count must be found all the same.
 
 Task<> work_on_the_stack(Stage& stage, Node& node) {
   for (unsigned i = 0; i < 20 * counts; ++i) {
@@ -164,8 +166,9 @@ TEST(InjectedLitmus, BytesThatComeAndGoHideNoOthers) {
 
 // ---- dropped_copy_not_noticed ----
 //
-// The home publishes a version and tells its reader; at the next barrier it gives the copy back, for it has
-// not changed since. The reader comes late, and asks for the copy, by its notice, while it goes.
+// The home publishes a version and tells its reader; at the next barrier it gives the copy back, since it has
+// not changed since then. The reader comes late, and asks for the copy, by its notice, while the copy is
+// being dropped.
 
 Task<> publish_and_give_back(Node& node) {
   for (std::uint64_t version = 1; version <= 4; ++version) {
@@ -212,8 +215,8 @@ TEST(InjectedLitmus, AReaderNoticesThatACopyIsBeingGivenBack) {
 
 // ---- clock_of_another_channel ----
 //
-// Two ranks write a block in turn, by a word that tells whose turn it is. The acquire looks at a clock that
-// nobody has raised, and the copy from before stays open.
+// Two ranks write a block in turn, by a word that tells whose turn it is. The acquire reads a clock that no
+// rank has advanced, and the old copy stays open.
 
 Task<> write_in_turn(Node& node, std::uint32_t self, std::uint32_t* turn, unsigned* failures) {
   constexpr sync::Channel channel = 17;
@@ -266,7 +269,7 @@ Task<> read_early_and_write(Node& node) {
   (void)co_await load(node, 0, word_of_reader);
   co_await fabric::sim::think(3 * step_ns);
   co_await store(node, 0, 5, word_of_reader);
-  co_await meet(node);  // before the others
+  co_await meet(node);  // before the other ranks
 }
 
 Task<> write_under_the_lock(Node& node) {

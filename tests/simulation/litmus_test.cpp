@@ -1,5 +1,5 @@
-// Scenarios with a name: orders of memory that programs rely on, and rare paths of the protocol, each in many
-// hostile worlds.
+// Named scenarios: memory orders that programs rely on, and rare paths of the protocol, each in many hostile
+// worlds.
 #include <algorithm>
 #include <array>
 
@@ -153,7 +153,7 @@ Task<> write_other_blocks(Node& node, unsigned rounds) {
   co_await store(node, 0, 7);
   co_await meet(node);
   for (unsigned round = 0; round < rounds; ++round) {
-    co_await meet(node);  // the reader reads meanwhile
+    co_await meet(node);  // the reader reads at this time
     for (std::uint64_t block = 1; block < 6; ++block) co_await store(node, block, round + 1);
     co_await meet(node);
   }
@@ -218,7 +218,7 @@ TEST(Litmus, ASignatureThatOverflowsStillCoversEverything) {
   }
 }
 
-// ---- a home that wanders, and a reader with an old link ----
+// ---- a home that moves, and a reader with an old link ----
 
 Task<> increment_in_turn(Stage& stage, Node& node, std::uint32_t self, std::uint32_t* turn) {
   while (*turn != self) co_await idle(stage, 2000);
@@ -255,7 +255,7 @@ TEST(Litmus, AReaderFollowsALongChainToTheHome) {
 
 constexpr sync::Channel word_channel = 5;
 
-// By operations for which the block comes: plain stores would be merged where the home is.
+// By operations that fetch the block: plain stores would be merged at the home.
 Task<> raise_own_word(Stage& stage, Node& node, std::size_t index, unsigned rounds) {
   for (std::uint64_t round = 1; round <= rounds; ++round) {
     Increment increment(index);
@@ -271,7 +271,7 @@ Task<> read_constant_word(Stage& stage, Node& node, unsigned rounds, unsigned* f
     co_await node.clock().acquire(word_channel);
     const std::uint64_t constant = co_await load(node, 0, 7);
     if (constant != 0) ++*failures;
-    // Written by somebody else meanwhile: any value is allowed, but an acquired one never goes back.
+    // Another rank writes it at the same time: any value is allowed, but an acquired value never goes back.
     const std::uint64_t moving = co_await load(node, 0, 0);
     if (moving < last) ++*failures;
     last = moving;

@@ -1,4 +1,4 @@
-// Scenarios of locks: what happens between the looks of those who take them, in many hostile worlds.
+// Scenarios of locks: events between the checks of ranks that take them, in many hostile worlds.
 #include <vector>
 
 #include "stage.h"
@@ -34,7 +34,7 @@ Task<> take_both(Stage& stage, Node& node) {
   }
 }
 
-// The order of taking differs, which is right as long as the one side only tries.
+// The order of taking differs, which is right as long as one side only tries.
 TEST(LocksLitmus, ATryWaitsForNobody) {
   unsigned taken = 0;
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
@@ -88,8 +88,8 @@ Task<> read_count(Node& node, Count* count) {
   co_await node.unlock(first);
 }
 
-// Some try and others wait, on all ranks and in several threads of one: nobody is lost in the queue, nobody
-// comes in beside another, and each sees what the one before it wrote.
+// Some threads try and other threads wait, on all ranks and in several threads of one: no waiter is lost in
+// the queue, no two hold the lock at once, and each sees the writes of the previous holder.
 TEST(LocksLitmus, ThoseWhoTryAndThoseWhoWaitExcludeEachOther) {
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
     Configuration configuration = hostile(seed, 4);
@@ -109,7 +109,7 @@ TEST(LocksLitmus, ThoseWhoTryAndThoseWhoWaitExcludeEachOther) {
   }
 }
 
-// ---- locks that stay with a rank until another one wants them ----
+// ---- locks that stay with a rank until another rank wants them ----
 
 Task<> use_often(Stage& stage, Node& node, unsigned times, bool* ended) {
   for (unsigned i = 0; i < times; ++i) {
@@ -122,12 +122,12 @@ Task<> use_often(Stage& stage, Node& node, unsigned times, bool* ended) {
   *ended = true;
 }
 
-// The rank that keeps the lock calls nothing any more. The other one waits, or tries.
+// The rank that keeps the lock makes no more calls. The other rank waits, or tries.
 Task<> use_afterwards(Stage& stage, Node& node, const bool* others_ended, bool tries, std::uint64_t* value) {
   while (!*others_ended) co_await idle(stage, 2000);
   if (tries) {
     const bool taken = co_await node.try_lock(first);
-    EXPECT_TRUE(taken) << "nobody has the lock";
+    EXPECT_TRUE(taken) << "no rank has the lock";
     if (!taken) co_return;
   } else {
     co_await node.lock(first);
@@ -155,10 +155,10 @@ TEST(LocksLitmus, ALockThatStayedComesWithAllThatWasWrittenUnderIt) {
   EXPECT_EQ(stayed, 5 * worlds);
 }
 
-// ---- news that come with a grant ----
+// ---- notices that are piggy-backed on a grant ----
 //
-// Ranks near and far hand a table on under one lock, for which some wait nearly always. Each reads all of it
-// and changes a part, so that what one rank knows of another differs from rank to rank.
+// Ranks near and far pass a table on under one lock, for which some wait nearly always. Each reads all of it
+// and changes a part, so that a rank's knowledge of other ranks differs from rank to rank.
 
 struct Table {
   std::vector<std::uint64_t> values;
@@ -205,7 +205,7 @@ bool small_table_is_seen(std::uint64_t seed, InjectedBug bug) {
   return table_is_seen(seed, bug, 6, 1);
 }
 
-// Most of it is new to each, and does not fit into a grant.
+// Most of it is new to each, and does not fit a grant.
 bool large_table_is_seen(std::uint64_t seed, InjectedBug bug) {
   return table_is_seen(seed, bug, 90, 70);
 }

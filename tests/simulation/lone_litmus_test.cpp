@@ -1,6 +1,6 @@
 // Rank 0 between two regions, while no other rank runs program code: it releases and acquires nothing
-// (docs/decisions/background.md). Whatever it wrote, and however, the threads of the next region find it; and
-// so does program code that begins at another rank before that.
+// (docs/decisions/background.md). The threads of the next region find all its writes, however they were made;
+// and so does program code that begins at another rank before that.
 #include <array>
 
 #include "stage.h"
@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint64_t worlds = MUSUBI_LONE_WORLDS;
 constexpr unsigned rounds = 6;
 constexpr std::uint64_t blocks = 6;
-// Of each block: words that rank 0 writes when it is alone, one to which all add, one that all count up under
-// a lock, and those of a hand-over.
+// In each block: words that rank 0 writes when it is alone, one to which all add, one that all increment
+// under a lock, and those of a handover.
 constexpr std::size_t words = 4, sum_index = 4, locked_index = 5, data_index = 6, flag_index = 7;
 constexpr unsigned steps = 12;
 
@@ -23,12 +23,12 @@ std::uint64_t lone_operations = 0;
 
 struct Setup {
   std::uint32_t nodes;
-  bool with_sibling;  // a thread of rank 0 that comes to no barrier
+  bool with_sibling;  // a thread of rank 0 that reaches no barrier
   bool with_guest;    // program code that begins at the last rank while rank 0 is alone
   InjectedBug bug = InjectedBug::none;
 };
 
-// What the threads of the job have done, and so must find.
+// The actions of the job's threads, whose results they must find.
 struct Play {
   Stage& stage;
   const Setup& setup;
@@ -68,7 +68,7 @@ Task<> count(Play& play, Node& node, std::uint64_t block) {
   co_await node.unlock(LockId{0});
 }
 
-// Everything that was written before the region.
+// All writes before the region.
 Task<> check(Play& play, Node& node) {
   for (std::uint64_t block = 0; block < blocks; ++block) {
     for (std::size_t i = 0; i < words; ++i) {
@@ -104,7 +104,7 @@ Task<> run_alone(Play& play, Node& node) {
   }
 }
 
-// A handler, say, at the last rank.
+// A handler, for example, at the last rank.
 Task<> run_guest(Play& play, Node& node) {
   co_await idle(play.stage, 3000);
   co_await node.join_lone_rank();
@@ -171,7 +171,7 @@ Task<> run_rank(Play& play, Node& node) {
 Task<> work_in_background(Play& play, Node& node) {
   while (play.at_work != 0) {
     co_await node.answer();
-    if (play.random().chance(20)) co_await node.take_turn();
+    if (play.random().chance(20)) co_await node.poll();
     co_await idle(play.stage, 4000 + 4 * play.stage.cluster().configuration().model.latency_ns);
   }
 }
@@ -184,7 +184,7 @@ Task<> check_sums(Play& play, Node& node) {
   }
 }
 
-// Result: whether all found what they had to find.
+// Result: whether all threads found the expected values.
 bool goes_well(const Setup& setup, std::uint64_t seed) {
   Configuration configuration = hostile(seed, setup.nodes);
   configuration.plain_flags = seed % 2;

@@ -1,11 +1,11 @@
 // Runs simulated programs: `musubi_simulation --seed=1 --programs=1000 [--nodes=4 ...]`.
 //   --programs=N      N programs with consecutive seeds (default 1); MUSUBI_SIMULATION_PERCENT scales N
-//   --hunt=BUG        injects the fault BUG and ends well when it is found within the programs; "all": each
-//                     of them; "common": each one that programs of any shape find soon
-//   --reached=a,b,c   ends well only if each of these situations was reached
+//   --hunt=BUG        injects the fault BUG and succeeds if it is found within the programs; "all": each
+//                     of them; "common": each fault that programs of any shape find soon
+//   --reached=a,b,c   succeeds only if each of these situations was reached
 //   --verbose=1       one line per program
-// Any field of sim::Configuration is a flag; it overrides what the seed draws. Exit status: 0 when all is
-// well.
+// Any field of sim::Configuration is a flag; it overrides the value drawn from the seed. Exit status: 0 on
+// success.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ using musubi::InjectedBug;
 using musubi::sim::Configuration;
 using musubi::sim::Verdict;
 
-// For the handler below: a check of Musubi that fails aborts, and the line that repeats it must still appear.
+// For the handler below: a failed check of Musubi aborts, and the line that repeats it must still appear.
 char repeat_text[1024];
 
 void on_abort(int) {
@@ -42,7 +42,7 @@ struct Options {
   std::string hunt;
   std::string reached;
   bool verbose = false;
-  std::vector<std::pair<std::string, std::uint64_t>> overrides;
+  std::vector<std::pair<std::string, std::string>> overrides;
 };
 
 bool parse_number(std::string_view text, std::uint64_t* value) {
@@ -57,15 +57,17 @@ bool parse_flag(std::string_view flag, Options* options) {
   const std::string_view text = flag.substr(equals + 1);
   if (name == "hunt") return options->hunt = text, true;
   if (name == "reached") return options->reached = text, true;
+  Configuration probe;
+  if (name != "seed" && musubi::sim::set(probe, name, text)) {
+    options->overrides.emplace_back(name, text);
+    return true;
+  }
   std::uint64_t value = 0;
   if (!parse_number(text, &value)) return false;
   if (name == "seed") return options->seed = value, true;
   if (name == "programs") return options->programs = value, true;
   if (name == "verbose") return options->verbose = value != 0, true;
-  Configuration probe;
-  if (!musubi::sim::set(probe, name, value)) return false;
-  options->overrides.emplace_back(name, value);
-  return true;
+  return false;
 }
 
 Configuration configuration_of(const Options& options, std::uint64_t seed) {
@@ -80,7 +82,7 @@ struct Totals {
   std::map<std::string_view, std::uint64_t> marks;
 };
 
-// Result: whether the program passed. Every 20th one runs twice and must do the same.
+// Result: whether the program passed. Every 20th program runs twice and must do the same.
 bool run_one(const Options& options, std::uint64_t index, Totals* totals) {
   const Configuration configuration = configuration_of(options, options.seed + index);
   const Verdict verdict = musubi::sim::run(configuration);
@@ -134,7 +136,7 @@ bool run_all(const Options& options) {
 // In a child process, since an injected fault may also trip a check of the protocol itself.
 bool hunt(Options options, InjectedBug bug) {
   const std::string name(musubi::name_of(bug));
-  options.overrides.emplace_back("bug", static_cast<std::uint64_t>(bug));
+  options.overrides.emplace_back("bug", std::to_string(static_cast<unsigned>(bug)));
   std::fflush(stdout);
   const pid_t child = ::fork();
   if (child == 0) {
@@ -184,7 +186,8 @@ int main(int count, char** arguments) {
   Options options;
   for (int i = 1; i < count; ++i) {
     if (parse_flag(arguments[i], &options)) continue;
-    std::printf("unknown flag %s; flags are --name=number with these names:\n ", arguments[i]);
+    std::printf("unknown flag %s; flags are --name=number, and --policy=name, with these names:\n ",
+                arguments[i]);
     std::printf("seed programs hunt reached verbose");
     for (const std::string_view name : musubi::sim::field_names()) {
       std::printf(" %.*s", static_cast<int>(name.size()), name.data());

@@ -1,5 +1,5 @@
-// Two ranks that write one byte without an order between them, far from its home: the home sees it, although
-// each sends only what it has changed. The same value by both is no race.
+// Two ranks write one byte without synchronisation, far from its home: the home detects it, although each
+// rank sends only its changes. The same value from both is no race.
 #include <optional>
 
 #include "coherence/core/race_log.h"
@@ -30,7 +30,7 @@ struct Seen {
 // Ranks 2 and 3 store to one word, of which both have the same copy; its home is rank 1.
 struct Stores {
   std::uint64_t one, other;
-  std::uint32_t store_bytes = 1;  // narrowest of all stores, as far as the ranks know
+  std::uint32_t store_bytes = 1;  // the narrowest of all stores, as far as the ranks know
 };
 
 Seen two_far_writers(Stores stores, InjectedBug bug = InjectedBug::none) {
@@ -87,7 +87,7 @@ TEST(RacesLitmus, NeighboursAreNone) {
 TEST(RacesLitmus, AWordThatHasPartsOfBothIsToldApart) {
   EXPECT_TRUE(two_far_writers({0x1111, 0x22}).joined);
   EXPECT_FALSE(two_far_writers({0x11, 0x2222}).joined);
-  // Both bytes of the second writer come in runs of their own.
+  // Both bytes of the second writer arrive in runs of their own.
   EXPECT_FALSE(two_far_writers({0x110011, 0x220022}).joined);
   EXPECT_EQ(two_far_writers({0x110011, 0x220022}).races, 2u);
 }
@@ -111,7 +111,7 @@ std::uint64_t byte_of(std::uint64_t turn, std::uint32_t rank, bool differs) {
   return turn * 16 + (differs ? rank : 0) + 1;
 }
 
-// Each writes a word of its own, and one in common.
+// Each writes a word of its own, and one shared word.
 Task<> write_in_turns(Stage& stage, Node& node, bool differs) {
   for (std::uint64_t turn = 1; turn <= turns; ++turn) {
     (void)co_await load(node, 0, racing_word);
@@ -123,7 +123,7 @@ Task<> write_in_turns(Stage& stage, Node& node, bool differs) {
   }
 }
 
-// Result: in how many worlds a race was seen.
+// Result: the number of worlds in which a race was detected.
 std::uint64_t worlds_with_races(bool local_pointer, bool differs, Policy policy = Policy::migrating) {
   std::uint64_t seen = 0, merges = 0;
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {

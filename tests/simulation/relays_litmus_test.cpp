@@ -1,5 +1,5 @@
-// Readers that ask each other for copies (docs/decisions/readers.md): one rank writes, all others read what
-// it has written, and each rank serves one reader itself.
+// Readers that ask each other for copies (docs/decisions/readers.md): one rank writes, all other ranks read
+// its writes, and each rank serves one reader itself.
 #include <cstdint>
 
 #include "stage.h"
@@ -84,7 +84,7 @@ Outcome outcome_of_some_rounds(std::uint64_t seed, InjectedBug bug) {
   return outcome;
 }
 
-// The writer is another one in each round: what was a tree of readers gets another root.
+// The writer changes in each round: the former tree of readers gets another root.
 Task<> write_in_turn(Stage& stage, Node& node, bool* right) {
   for (std::uint64_t round = 1; round <= rounds; ++round) {
     if (round % ranks == node.self().value) {
@@ -118,7 +118,7 @@ std::uint64_t worlds_that_are_wrong(Scenario& scenario, InjectedBug bug) {
     return outcome.right;
   };
   const std::uint64_t wrong = worlds_that_go_wrong(worlds, goes_well, bug);
-  EXPECT_GT(relayed, worlds);  // or all this shows nothing
+  EXPECT_GT(relayed, worlds);  // otherwise the test shows nothing
   return wrong;
 }
 

@@ -1,5 +1,5 @@
-// Blocks that sleep at their home while other ranks come (docs/decisions/private_blocks.md), in many hostile
-// worlds.
+// Blocks that sleep at their home while other ranks access them (docs/decisions/private_blocks.md), in many
+// hostile worlds.
 #include "stage.h"
 
 namespace musubi::sim {
@@ -11,13 +11,13 @@ constexpr unsigned turns = 12;
 constexpr std::size_t word_of_home = 0, word_of_taker = 3, atomic_word = 5;
 constexpr LockId lock{0};
 
-// What the home has written by its last unlock.
+// The home's writes up to its last unlock.
 struct Written {
   std::uint64_t turn = 0;
   bool stale = false;
 };
 
-// Unlocks again and again: nobody has come, and all blocks sleep.
+// Unlocks repeatedly: no rank has come, and all blocks sleep.
 Task<> write_all_under_lock(Stage& stage, Node& node, Written* written) {
   for (unsigned turn = 1; turn <= turns; ++turn) {
     co_await node.locks().lock(lock);
@@ -32,7 +32,7 @@ Task<> count_atomically(Stage& stage, Node& node) {
   for (std::uint64_t block = 0; block < blocks; ++block) {
     co_await idle(stage, 10000);
     Increment increment(atomic_word);
-    increment.bytes = 24;  // more than is changed at the home in place: it is published
+    increment.bytes = 24;  // more than is changed in place at the home: it is published
     co_await node.modify(BlockId{block}, increment);
   }
 }
@@ -44,7 +44,7 @@ Task<> check_under_lock(Node& node, std::uint64_t block, Written* written) {
   co_await node.unlock(lock);
 }
 
-// Comes at any moment, of a release, too; what it has then must not hide what it is told of later.
+// Comes at any moment, even during a release; the data that it gets then must not hide later notices.
 Task<> look_and_check(Stage& stage, Node& node, Written* written) {
   for (std::uint64_t block = 0; block < blocks; ++block) {
     co_await idle(stage, 4000);

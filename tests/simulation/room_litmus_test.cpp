@@ -1,5 +1,5 @@
-// Memory that gets short (docs/decisions/memory.md), in scenarios with a name: copies are thrown out
-// and homes move, beside all that others do with the same blocks.
+// Shortage of memory (docs/decisions/memory.md), in named scenarios: copies are evicted and homes
+// move, concurrently with other ranks' actions on the same blocks.
 #include <algorithm>
 #include <array>
 
@@ -23,7 +23,7 @@ Configuration short_of_memory(std::uint64_t seed, std::uint32_t nodes, std::uint
   return configuration;
 }
 
-// What all worlds of a scenario have done together.
+// Totals over all worlds of a scenario.
 struct Sum {
   unsigned failures = 0;  // worlds
   std::uint64_t evictions = 0;
@@ -55,8 +55,9 @@ struct Play {
   unsigned failures = 0;
 };
 
-// Counts data up, then a flag in another block, and flushes until the others are as far. No two hands share a
-// word. Between the two it looks at something else: so homes move, and bytes go, at every place.
+// Increments data, then a flag in another block, and flushes until all other hands are as far. No two hands
+// share a word. Between the two it accesses another block, so that homes move, and bytes are dropped, at
+// every place.
 Task<> count_up(Play& play, std::size_t self) {
   const Hand& own = play.hands[self];
   Node& node = *own.node;
@@ -147,7 +148,7 @@ TEST(RoomLitmus, InOrderAHomeMovesOnlyWithWhatIsReleased) {
   EXPECT_NE(hand_over(3, 2, InjectedBug::home_moved_unreleased).failures, 0u);
 }
 
-// ---- the home of a flag moves to the rank that looks at it ----
+// ---- the home of a flag moves to the rank that reads it ----
 
 constexpr std::uint64_t data_block = 2, flag_block = 4;  // both begin at node 0 of two
 
@@ -158,12 +159,12 @@ Configuration in_order(std::uint64_t seed, InjectedBug bug) {
   return configuration;
 }
 
-// Node 0 offers what it can, and node 1 takes the block of the flag.
+// Node 0 offers all that it can, and node 1 takes the block of the flag.
 Task<> move_home(Stage& stage) {
   coherence::Room& from = *stage.node(0).protocol().room();
   coherence::Room& to = *stage.node(1).protocol().room();
   std::array<BlockId, blocks> homes;
-  (void)co_await from.throw_out(SIZE_MAX / 2);  // so it learns what is no copy
+  (void)co_await from.throw_out(SIZE_MAX / 2);  // so it learns which blocks have no copy
   const coherence::Offer offer = co_await from.offer(homes);
   const std::span<const BlockId> offered = std::span<const BlockId>(homes).first(offer.count);
   const std::array<BlockId, 1> taken{BlockId{flag_block}};
@@ -243,7 +244,7 @@ TEST(RoomLitmus, InOrderNothingIsWrittenWhileItsLiveBytesAreTaken) {
   EXPECT_NE(worlds_with_unreleased_flags(InjectedBug::written_while_taken, &moves), 0u);
 }
 
-// ---- a thread comes back to bytes that were thrown out ----
+// ---- a thread returns to bytes that were evicted ----
 
 Task<> touch(Node& node) {
   const coherence::Touch touch{vm::Access::read, 0x10000};

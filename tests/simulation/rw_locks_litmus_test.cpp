@@ -1,5 +1,5 @@
-// Scenarios of reader-writer locks in many hostile worlds: who is inside at once, what each sees, and that
-// everybody gets in.
+// Scenarios of reader-writer locks in many hostile worlds: which threads are inside at once, the values that
+// each sees, and that every thread gets in.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -89,7 +89,7 @@ Configuration world_of_locks(std::uint64_t seed, InjectedBug bug) {
   return configuration;
 }
 
-// Result: whether all ended and was right.
+// Result: whether all ended with the right values.
 bool all_is_right(std::uint64_t seed, InjectedBug bug, Truth& truth) {
   Stage stage(world_of_locks(seed, bug), 3);
   for (std::uint32_t task = 0; task < tasks; ++task) {
@@ -112,7 +112,7 @@ TEST(RwLocksLitmus, ReadersShareWritersExcludeAndEachSeesWhatWasReleased) {
   EXPECT_GT(in_vain, worlds);
 }
 
-// In a process of its own: a fault may end it by a check of the runtime.
+// In a child process: a fault may end it by a check of the runtime.
 bool is_found(std::uint64_t seed, InjectedBug bug) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -136,7 +136,7 @@ TEST(RwLocksLitmus, InjectedFaultsAreFound) {
   }
 }
 
-// Two readers take turns, each comes before the other leaves, until the writer has been there.
+// Two readers alternate, each arrives before the other leaves, until the writer has been inside.
 Task<> read_until(Stage& stage, Node& node, const bool* written, unsigned* readers) {
   while (!*written) {
     co_await node.lock(the_lock, Share::reading);
@@ -199,7 +199,7 @@ TEST(RwLocksLitmus, OnlyThreadsThatWaitGetAMessage) {
   configuration.locks = 1;
   Stage stage(configuration, 1);
   Event held[4], let_go[4];
-  // At its home nothing goes over the network.
+  // At its home it causes no network traffic.
   stage.play(0, hold(stage.node(0), Share::writing, &held[0], &let_go[0]));
   ASSERT_FALSE(stage.ends_well());
   EXPECT_EQ(costs(stage).operations, 0u);

@@ -31,7 +31,7 @@ inline vm::Space stage_space(std::uint32_t nodes, std::uint64_t blocks, std::siz
   return space;
 }
 
-// Hostile as the seed wants it, one thread per node.
+// As hostile as the seed demands, one thread per node.
 inline Configuration hostile(std::uint64_t seed, std::uint32_t nodes) {
   Configuration c = draw(seed);
   c.nodes = nodes;
@@ -58,7 +58,7 @@ class Stage final : private PromiseBase::Observer {
   Cluster& cluster() { return cluster_; }
   Node& node(std::uint32_t rank) { return cluster_.node(rank); }
 
-  // By a thread of its own.
+  // In a thread of its own.
   void play(std::uint32_t rank, Task<> task) {
     tasks_.push_back(std::move(task));
     tasks_.back().start(node(rank).add_thread(), this);
@@ -97,7 +97,7 @@ inline Task<std::uint64_t> load(Node& node, std::uint64_t block, std::size_t ind
 inline Task<> store(Node& node, std::uint64_t block, std::uint64_t value, std::size_t index = 0) {
   co_await node.write(BlockId{block}, index * 8, std::as_bytes(std::span{&value, 1}));
 }
-// Adds one to a word, as a change that only the rank itself can make: the block comes to it.
+// Adds one to a word, as a change that only the rank itself can make: the block is fetched.
 class Increment final : public coherence::Modification {
  public:
   explicit Increment(std::size_t index) {

@@ -1,6 +1,6 @@
-// Words that several ranks store to without an order, as graph codes do: where the merge unit is set to them,
-// or no store is narrower, what anybody reads, somebody stored. And neighbours smaller than a word, each of
-// which one rank writes: where neither is so, none is lost, whatever else lies in the block.
+// Words that several ranks store to without synchronisation, as graph codes do: if the merge unit is set to
+// their width, or no store is narrower, every value read is one that was stored. And neighbours smaller than
+// a word, each of which one rank writes: if neither holds, none is lost, whatever else is in the block.
 #include <algorithm>
 #include <set>
 
@@ -29,7 +29,7 @@ struct Stored {
   bool torn = false;
 };
 
-// Each rank changes another byte of a word: what merging by byte joins, nobody stored.
+// Each rank changes another byte of a word: merging by byte produces a value that no rank stored.
 template <class Word>
 Task<> store_and_look(Stage& stage, Node& node, unsigned seed, Stored* stored) {
   Random random(seed * 64 + node.self().value);
@@ -99,7 +99,7 @@ TEST(WordsLitmus, MergingByByteTearsThem) {
 
 // ---- neighbours ----
 
-// A word of each rank's own in the block, stored to first: the chars behind it are not seen.
+// Each rank first stores to a word of its own in the block: the chars after it are not noticed.
 Task<> write_word_and_chars(Stage& stage, Node& node, unsigned* lost) {
   constexpr std::size_t ranks = 3, first_char = ranks * sizeof(std::uint32_t);
   for (unsigned round = 1; round <= rounds; ++round) {
@@ -193,7 +193,7 @@ TEST(WordsLitmus, ABoundThatOutlivesItsRegionLosesChars) {
   EXPECT_GT(lost_in_turns(false), 0u);
 }
 
-// One word holds a char of each rank, which no bound covers; the others race meanwhile.
+// One word holds a char of each rank, which no bound covers; all other words race at the same time.
 Task<> store_beside_exception(Stage& stage, Node& node, Stored* stored, unsigned* lost) {
   const std::uint32_t self = node.self().value;
   Random random(self);

@@ -33,12 +33,12 @@ struct Outcome {
 // Word `rank` of each block is that rank's.
 Task<> write_own_words(Stage& stage, Node& node, std::uint64_t turn) {
   for (std::uint64_t block = 0; block < blocks; ++block) {
-    if (stage.cluster().world().random().below(4) == 0) continue;  // sometimes one of them alone
+    if (stage.cluster().world().random().below(4) == 0) continue;  // sometimes only one of them
     co_await store(node, block, turn, node.self().value);
   }
 }
 
-// Each checks what it has seen the others write: words never go back, and a barrier brings the last turn.
+// Each rank checks the other ranks' words: they never go back, and a barrier brings the last turn.
 Task<> write_between_barriers(Stage& stage, Node& node, std::vector<std::uint64_t>* written,
                               Outcome* outcome) {
   for (std::uint64_t turn = 1; turn <= turns; ++turn) {
@@ -58,7 +58,7 @@ Task<> write_between_barriers(Stage& stage, Node& node, std::vector<std::uint64_
   }
 }
 
-// A sum under a lock, beside words that each writes without it.
+// A sum under a lock, next to words that each rank writes without it.
 Task<> add_under_lock(Stage& stage, Node& node, std::uint64_t* sum, Outcome* outcome) {
   constexpr std::size_t sum_word = 7;
   for (std::uint64_t turn = 1; turn <= turns; ++turn) {
@@ -97,7 +97,7 @@ Outcome outcome_of_locks(std::uint64_t seed, InjectedBug bug, Distance distance)
   return outcome;
 }
 
-// A rank releases by a lock what it writes after a barrier, while others still acquire at that barrier.
+// A rank releases by a lock its writes after a barrier, while other ranks still acquire at that barrier.
 Task<> write_behind_barriers(Stage& stage, Node& node, Outcome* outcome) {
   for (std::uint64_t turn = 1; turn <= turns; ++turn) {
     co_await meet(node);
@@ -135,7 +135,7 @@ std::uint64_t worlds_that_go_stale(Scenario& scenario, InjectedBug bug, Distance
     return !outcome.stale;
   };
   const std::uint64_t wrong = worlds_that_go_wrong(worlds, goes_well, bug);
-  EXPECT_GT(merges, worlds);  // or all this shows nothing
+  EXPECT_GT(merges, worlds);  // otherwise the test shows nothing
   return wrong;
 }
 
@@ -146,7 +146,8 @@ TEST_P(WritersLitmus, NothingIsLostBetweenBarriers) {
   EXPECT_GT(worlds_that_go_stale(outcome_of_barriers, InjectedBug::home_program_left_out, GetParam()), 0u);
 }
 
-// A home at a barrier lets visitors merge as if no thread of it ran, so it must not leave before they have.
+// A home at a barrier lets visitors merge as if none of its threads ran, so it must not leave before they
+// have merged.
 TEST_P(WritersLitmus, AHomeWaitsForItsVisitorsBeforeItsThreadsRun) {
   EXPECT_EQ(worlds_that_go_stale(outcome_behind_barriers, InjectedBug::none, GetParam()), 0u);
   EXPECT_DEATH(worlds_that_go_stale(outcome_behind_barriers, InjectedBug::home_leaves_visitor, GetParam()),

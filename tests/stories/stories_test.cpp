@@ -1,4 +1,4 @@
-// Each story of told/ is played, and must tell what the file says.
+// Each story of told/ is played, and must produce the text of the file.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Stories: a few ranks, one event per line, and below each line what the protocol did. A file of stories is
-// also its own expected result: run with MUSUBI_TELL_STORIES=1 to write it anew, and read the difference.
+// Stories: a few ranks, one event per line, followed by the protocol's actions. A file of stories is also its
+// own expected result: run with MUSUBI_TELL_STORIES=1 to rewrite it, and read the difference.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace musubi::stories {
 
-// `told`: the lines that followed the event in the file, or follow now.
+// `told`: the lines that follow the event in the file, or in this run.
 struct Event {
   std::string line;
   std::vector<std::string> told;
@@ -22,13 +22,13 @@ struct Story {
   std::vector<Event> events;
 };
 
-// Lines that begin with two blanks are told ones, those with `#` comments. Throws std::runtime_error, with
-// the number of the line, where a line belongs to no story or event.
+// Lines that begin with two blanks are results, lines with `#` are comments. Throws std::runtime_error with
+// the line number for a line outside of a story or event.
 std::vector<Story> read_stories(const std::filesystem::path& file);
 void write_stories(const std::filesystem::path& file, const std::vector<Story>& stories);
 std::string text_of(const Story& story);
 
-// The story with what is told now.
+// The story with the results of this run.
 Story tell(const Story& story);
 
 }  // namespace musubi::stories

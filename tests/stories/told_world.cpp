@@ -109,17 +109,17 @@ Task<> add_one(sim::Node& node, BlockId block, Add& add) {
 ToldWorld::ToldWorld(const std::map<std::string, std::uint64_t>& options)
     : blocks_(option(options, "blocks", 1)), stage_(configuration_of(options), blocks_) {}
 
-// "r0.a: writable", and what else the policy has to say of the copy.
+// "r0.a: writable", and the policy's additional state of the copy.
 std::string ToldWorld::sight_of(std::uint32_t rank, BlockId block) {
   sim::Node& node = stage_.node(rank);
   const coherence::Entry& entry = node.entry(block);
   const std::string name = "r" + std::to_string(rank) + "." + static_cast<char>('a' + block.value) + ": ";
-  return name + (entry.pinned ? "pinned" : name_of(entry.state)) +
+  return name + (entry.copy.pinned ? "pinned" : name_of(entry.copy.state)) +
          (node.migrating() != nullptr ? migrating_sight(node, block) : fixed_sight(node, block));
 }
 
-// ", version 1, until 11": which version the copy is until when. At the home ", home of version 1, leased
-// until 11".
+// ", version 1, until 11": the copy's version and the end of its lease. At the home ", home of version 1,
+// leased until 11".
 std::string ToldWorld::fixed_sight(sim::Node& node, BlockId block) {
   const coherence::Entry& entry = node.entry(block);
   const coherence::BlockWords& words = node.words(block);
@@ -128,21 +128,21 @@ std::string ToldWorld::fixed_sight(sim::Node& node, BlockId block) {
     const coherence::rules::HomeWord word{words.read_ts};
     text << ", home of version " << words.version
          << (word.is_leased() ? ", leased until " : ", unread since ") << word.time().value;
-  } else if (entry.write_ts.value != 0) {
-    text << ", version " << entry.write_ts.value - 1 << ", until " << entry.read_ts.value;
+  } else if (entry.held.write_ts.value != 0) {
+    text << ", version " << entry.held.write_ts.value - 1 << ", until " << entry.held.read_ts.value;
   }
   return text.str();
 }
 
-// " 1..11, home, public 1": from when to when the version may be held, where the home is from here, and which
-// version the public copy is.
+// " 1..11, home, public 1": the interval in which the version may be held, the home as this rank knows it,
+// and the version of the public copy.
 std::string ToldWorld::migrating_sight(sim::Node& node, BlockId block) {
   const coherence::Entry& entry = node.entry(block);
   const coherence::BlockWords& words = node.words(block);
   const Rank initial_home = stage_.cluster().space().initial_home(block);
   const auto owner = remote_lock::OwnerWord{words.owner}.resolved(node.self(), initial_home);
   std::ostringstream text;
-  text << " " << entry.write_ts.value << ".." << entry.read_ts.value;
+  text << " " << entry.held.write_ts.value << ".." << entry.held.read_ts.value;
   if (owner.tag() == remote_lock::Ownership::link) {
     text << ", home by r" << owner.target().value;
   } else {
@@ -150,9 +150,9 @@ std::string ToldWorld::migrating_sight(sim::Node& node, BlockId block) {
          << words.write_ts << ".." << words.read_ts;
   }
   if (words.public_ts != 0) text << ", public " << words.public_ts;
-  if (entry.held_back) text << ", held back";
-  if (entry.hint_write_ts > entry.write_ts)
-    text << ", told of " << entry.hint_write_ts.value << " by r" << entry.hint_writer.value;
+  if (entry.copy.held_back) text << ", held back";
+  if (entry.known.newest.write_ts > entry.held.write_ts)
+    text << ", told of " << entry.known.newest.write_ts.value << " by r" << entry.known.writer().value;
   return text.str();
 }
 
@@ -188,7 +188,7 @@ void ToldWorld::perform(std::uint32_t rank, const std::vector<std::string>& word
       throw std::runtime_error(verb + " needs a block");
     return static_cast<std::uint64_t>(words[2][0] - 'a');
   };
-  const std::size_t word = rank;  // of the block: each rank its own, so that all may write
+  const std::size_t word = rank;  // each rank has a word of its own in the block, so that all ranks may write
   if (verb == "reads") {
     sim::do_now(stage_, node, read_one(node, block(), number_at(3, "a word"), number_at(4, "a value")));
   } else if (verb == "writes") {

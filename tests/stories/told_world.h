@@ -15,8 +15,8 @@ class ToldWorld {
  public:
   explicit ToldWorld(const std::map<std::string, std::uint64_t>& options);
 
-  // Result: what changed, a line for each block of a rank, then what each rank did. Throws
-  // std::runtime_error for an event that is not known.
+  // Result: the changes, a line for each block of a rank, then the actions of each rank. Throws
+  // std::runtime_error for an unknown event.
   std::vector<std::string> play(const std::string& event);
 
  private:

@@ -1,6 +1,6 @@
-// random_regions <seed> <regions>: random parallel regions without data races. Each draws how many threads
-// there are, where its words lie (stack, heap, static data), how close together, and what the threads do with
-// them; it knows what must come out. Says so when all did.
+// random_regions <seed> <regions>: random parallel regions without data races. Each draws the number of
+// threads, the place of its words (stack, heap, static data), their distance, and the threads' operations on
+// them; it knows the right results. Prints a line when all were right.
 #include <omp.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ static unsigned below(Random* random, unsigned limit) {  // SplitMix64
   return (unsigned)((z ^ z >> 31) % limit);
 }
 
-// What one thread has done to the counters, and what it saw that cannot be.
+// The operations of one thread on the counters, and the impossible values that it saw.
 typedef struct {
   long by_lock[counters_max], by_atomic[counters_max], wrong;
   char apart[64];
@@ -44,10 +44,10 @@ typedef struct {
   omp_lock_t locks[counters_max];
   volatile long* by_lock[counters_max];
   long* by_atomic[counters_max];
-  volatile long* own[threads_max];     // of each thread
-  volatile long* cells_of[cells_max];  // of the thread whose turn it is; others read them after a barrier
-  unsigned char* visits;               // of the iterations of a loop
-  unsigned char* volatile letter;      // under lock 0: memory that whoever finds it checks and frees
+  volatile long* own[threads_max];     // the words of each thread
+  volatile long* cells_of[cells_max];  // cells of the thread whose turn it is; all read them after a barrier
+  unsigned char* visits;               // visits of the iterations of a loop
+  unsigned char* volatile letter;      // under lock 0: memory that the thread that finds it checks and frees
   long task_sum;
   Deeds deeds[threads_max];
 } Region;
@@ -147,7 +147,7 @@ static long content(int cell, int turn) {
   return cell * 1000003L + turn;
 }
 
-// Every cell is written by one thread, another one at each turn; all read after the barrier.
+// Every cell is written by one thread, in each turn by another; all threads read it after the barrier.
 static void take_turn(Region* region, Random* random, int me, int turn, Deeds* deeds) {
   for (int i = 0; i < region->cells; ++i) {
     if ((i + turn) % region->threads == me) *region->cells_of[i] = content(i, turn);

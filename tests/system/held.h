@@ -1,6 +1,6 @@
-// What the processes of a job hold: their private memory, that of the launcher or proxy that started them,
-// and the memory files of the runtime, each once. Calls of the kernel, past the C library: each rank looks at
-// its own process.
+// The memory that the processes of a job hold: their private memory, that of the launcher or proxy that
+// started them, and the memory files of the runtime, each once. Uses system calls directly, bypassing the C
+// library: each rank inspects its own process.
 #pragma once
 
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static long private_bytes_of(long process) {
   return line == NULL ? 0 : atol(line + 8) << 10;
 }
 
-// Files of memory have numbers far above those of the program.
+// Memory files have numbers far above those of the program.
 static void note_memory_files(struct holders* all) {
   for (int number = 0; number < 8192; ++number) {
     char path[64], name[64] = {0};
@@ -52,7 +52,7 @@ static void note_memory_files(struct holders* all) {
   }
 }
 
-// Of the calling process.
+// For the calling process.
 static void note_process(struct holders* all) {
   const long process = syscall(SYS_getpid), parent = syscall(SYS_getppid);
   note_holder(all, (unsigned long)process << 32, private_bytes_of(process));

@@ -1,13 +1,13 @@
 # Hosts on this machine, for tests and bench/between_hosts: bash scripts include it. Namespaces of networks,
-# of processes and of the host's name, joined by a bridge, are hosts as far as programs can tell. Host 0
-# holds the bridge.
+# of processes and of the host name, joined by a bridge, are hosts as far as programs can tell. Host 0 holds
+# the bridge.
 
 skip() {
   echo "skipped: $*"
   exit 77
 }
 
-# need <command>...: skips where one is missing, or where the caller may not make namespaces.
+# need <command>...: skips if one is missing, or if the caller may not make namespaces.
 need() {
   PATH=$PATH:/usr/sbin
   local command
@@ -48,7 +48,8 @@ on() {
     sh -c 'hostname "$0" && exec "$@"' "n$host" "$@"
 }
 
-# left_on_hosts [pattern]: what still runs on the hosts but for 0, a moment later, and is not of the pattern.
+# left_on_hosts [pattern]: lists the processes that still run on the hosts except host 0, a moment later, and
+# do not match the pattern.
 left_on_hosts() {
   local left i host process words
   for ((i = 0; i < 50; ++i)); do

@@ -36,7 +36,7 @@ TEST(HostList, ListsOfTheCommandLine) {
   }
 }
 
-// A name may come to a shell: of the bytes only those that no shell reads.
+// A name may reach a shell: it consists of bytes that no shell interprets.
 TEST(HostList, BytesOfNames) {
   const std::string_view allowed = "abcxyzABCXYZ0123456789._@%-";
   for (int byte = 1; byte < 256; ++byte) {
@@ -134,7 +134,7 @@ TEST(CompareFacts, EachDifferenceIsALineWithBothHosts) {
   Fact other_page = page;
   other_page.value = "65536 bytes";
   EXPECT_EQ(differences({{"h1", {program, page}}, {"h2", {other, other_page}}}).size(), 1u)
-      << "what another program needs says nothing";
+      << "the needs of another program do not count";
   EXPECT_EQ(differences({{"h1", {program, page}}, {"h2", {program, other_page}}}).size(), 1u);
 }
 
@@ -200,7 +200,7 @@ struct Pair {
     raw = there[1];
   }
   Channel near, far;
-  int raw;  // what the far one reads from
+  int raw;  // the far end reads from it
 };
 
 TEST(Channel, MessagesOfAllSizesComeInOrder) {

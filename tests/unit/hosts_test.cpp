@@ -1,4 +1,4 @@
-// Which ranks share a host, and what cores they have there.
+// Which ranks share a host, and which cores they have there.
 #include "bootstrap/hosts.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(Hosts, NumberedByTheirFirstRanks) {
 
 TEST(Hosts, CoresOfOneHostAreTheUnionOfItsRanks) {
   const std::vector<std::string> places = {"a", "b", "a", "b"};
-  // Pinned apart on one host; both on the same two cores of the other one.
+  // Pinned apart on one host; both pinned to the same two cores on the other host.
   const std::vector<std::string> core_sets = {"11", "0011", "001", "0011"};
   EXPECT_EQ(cores_of_hosts(Hosts::by_place(places), core_sets), (std::vector<std::uint32_t>{3, 2}));
   EXPECT_EQ(cores_of_hosts(Hosts::one(4), core_sets), (std::vector<std::uint32_t>{4}));

@@ -1,4 +1,4 @@
-// What the line to other hosts holds, by the time that batches take.
+// Estimates the bandwidth-delay product of the link to other hosts from the times of batches.
 #include <gtest/gtest.h>
 
 #include "fabric/active_messages/line_meter.h"
@@ -18,7 +18,7 @@ TEST(Distance, LatencyTimesBandwidth) {
 TEST(LineMeter, NeedsSmallAndLargeBatches) {
   LineMeter meter({});
   meter.note(large, 1'000'000);
-  EXPECT_EQ(meter.line_bytes(), 0u);  // all of it may have been latency
+  EXPECT_EQ(meter.line_bytes(), 0u);  // all of the time may have been latency
   meter.note(small, 50'000);
   EXPECT_EQ(meter.line_bytes(), 0u);
   meter.note(large, 50'000 + large);  // a byte per nanosecond

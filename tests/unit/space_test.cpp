@@ -105,7 +105,7 @@ TEST_F(SpaceTest, SegmentsWithPartsHoldOnlyThese) {
   EXPECT_FALSE(parts.contains_all(62, 4));
 }
 
-// More than are looked at one after another, in no order of addresses.
+// More than a linear search covers, in no order of addresses.
 TEST(SpaceWithManySegmentsTest, FindsThemWhileTheyComeAndGo) {
   constexpr std::size_t page = 4096, count = 500;
   Space space(2);
@@ -127,8 +127,7 @@ TEST(SpaceWithManySegmentsTest, FindsThemWhileTheyComeAndGo) {
   for (std::size_t i = 0; i < count; ++i) {
     EXPECT_EQ(space.segment_at(added[i]->base), i % 3 == 0 ? nullptr : added[i]) << i;
     EXPECT_EQ(copy.segment_at(added[i]->base) == nullptr, i % 3 == 0) << i;
-    EXPECT_EQ(&space.segment_of(added[i]->first_block), added[i])
-        << "what is under way still finds its place";
+    EXPECT_EQ(&space.segment_of(added[i]->first_block), added[i]) << "operations in progress still find it";
   }
 }
 

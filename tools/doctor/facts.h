@@ -1,4 +1,4 @@
-// What `musubi doctor` knows about the machine, and about the job that is to run on it.
+// The facts that `musubi doctor` collects about the machine, and about the job that is to run on it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace musubi::tools::doctor {
 
-// Outcome of trying something that every job does: 0, or the errno of the refusal.
+// Outcome of an attempt at something that every job does: 0, or the errno of the refusal.
 using Attempt = int;
 
 struct HugePages {
@@ -27,7 +27,7 @@ struct Facts {
   std::string architecture;  // as uname has it
   std::string kernel;        // release
   std::string c_library;     // version of glibc
-  bool has_xsave = false;    // of the processor, allowed by the kernel
+  bool has_xsave = false;    // the processor has it, and the kernel allows it
   bool filtered = false;     // a seccomp filter is in force
 
   Attempt memory_file = 0;        // memfd_create, its size, a shared mapping
@@ -44,7 +44,7 @@ struct Facts {
   Limit address_space_bytes, data_bytes, file_bytes, locked_bytes, open_files, processes;  // RLIMIT_*
 
   os::FaultFileOffer fault_file;     // userfaultfd
-  std::string fault_file_error;      // why the driver uffd cannot run; empty: it can
+  std::string fault_file_error;      // the reason why the driver uffd cannot run; empty: it can
   bool unprivileged_faults = false;  // vm.unprivileged_userfaultfd
 
   std::uint32_t cores = 0;       // physical, with a processor that this process may use
@@ -53,7 +53,7 @@ struct Facts {
   std::uint32_t machine_processors = 0;
   os::ControlGroup group;
 
-  std::string shared_huge_pages;  // transparent ones, of shared memory: the word in force
+  std::string shared_huge_pages;  // transparent huge pages of shared memory: the word in force
   std::vector<HugePages> huge_page_pools;
   std::uint64_t memory_bytes = 0, memory_bytes_available = 0, swap_bytes_free = 0;
   std::optional<std::uint64_t> shared_folder_bytes;  // size of /dev/shm; empty: not mounted
@@ -61,26 +61,26 @@ struct Facts {
 
   std::string libfabric_version;                 // empty: there is none
   std::vector<std::string> libfabric_providers;  // that can carry a job, the best first
-  std::vector<std::string> libfabric_rma;        // by provider: how long gets and puts go
+  std::vector<std::string> libfabric_rma;        // by provider: how it carries out gets and puts
   std::vector<std::string> mpis;                 // that have an adapter: "openmpi: Open MPI v4.1.4"
 
-  std::string library;        // path of what is preloaded, or
-  std::string library_error;  // why there is none
+  std::string library;        // path of the preloaded library, or
+  std::string library_error;  // the reason why there is none
 };
 
-// Looks at the machine; changes nothing of it. Starts and ends one child process. Not the libraries and the
-// processors, of which the caller knows.
+// Inspects the machine and changes nothing on it. Starts and ends one child process. Leaves out the libraries
+// and the processors, which the caller knows.
 Facts gather();
 
-// A job as far as the machine must bear it.
+// A job, as far as it makes demands on the machine.
 struct Job {
   std::uint32_t ranks = 2;
   std::uint32_t threads_per_rank = 1;
   std::uint64_t mapped_bytes = 0;  // address space that one rank reserves
-  std::uint64_t table_bytes = 0;   // of it, tables that count as the process's own data
+  std::uint64_t table_bytes = 0;   // of mapped_bytes, the tables that count as the process's own data
   std::uint64_t file_bytes = 0;    // longest memory file
   std::string vm_driver = "auto";  // the setting
-  std::string of_openmp;           // what `musubi run` makes of an OpenMP program here; empty: not asked
+  std::string of_openmp;           // the choice of `musubi run` for an OpenMP program here; empty: not asked
 };
 
 }  // namespace musubi::tools::doctor

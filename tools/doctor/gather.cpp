@@ -45,7 +45,7 @@ Limit hard_limit(__rlimit_resource resource) {
   return limit.rlim_max;
 }
 
-// What a program gets: the soft limit.
+// The limit for a program: the soft limit.
 Limit limit_of(__rlimit_resource resource) {
   rlimit limit{};
   if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;

@@ -17,7 +17,7 @@ std::string refusal(const char* what, Attempt error) {
   return std::string(what) + " is refused: " + std::strerror(error);
 }
 
-// Finds out what refuses a call that every kernel allows.
+// Finds out which rule refuses a call that every kernel allows.
 std::string who_refuses(const Facts& facts, const char* what) {
   return facts.filtered ? "a seccomp filter is in force: allow " + std::string(what) +
                               " in the container's profile, for example `docker run --security-opt "
@@ -42,14 +42,14 @@ Finding examine_c_library(const Facts& facts, const Job&) {
                   "the runtime takes the place of functions of the C library; tested with 2.36", ""};
   if (at_least(facts.c_library, 2, 34)) return finding;
   finding.severity = Severity::warning;
-  finding.meaning = "older than 2.34, where threads are a library apart: not tested";
+  finding.meaning = "older than 2.34, which has threads in a separate library: not tested";
   finding.remedy = "run in a container with a newer distribution, for example debian:12";
   return finding;
 }
 
 Finding examine_processor(const Facts& facts, const Job&) {
   Finding finding{"processor", Severity::ok, facts.architecture,
-                  "atomics of finished programs are found and led to the runtime", ""};
+                  "atomics in compiled programs are found and routed to the runtime", ""};
   if (facts.architecture == "x86_64" && facts.has_xsave) return finding;
   finding.severity = Severity::problem;
   if (facts.architecture == "x86_64") {
@@ -67,21 +67,21 @@ Finding examine_processor(const Facts& facts, const Job&) {
 
 Finding examine_memory_files(const Facts& facts, const Job&) {
   Finding finding{"memory_files", Severity::ok, "memfd_create works",
-                  "the memory of a rank is files without names, which vanish with the job", ""};
+                  "the memory of a rank is in unnamed files, which vanish with the job", ""};
   if (facts.memory_file == 0) return finding;
   finding.severity = Severity::problem;
   finding.fact = refusal("memfd_create", facts.memory_file);
-  finding.meaning = "ranks have no memory that they could share";
+  finding.meaning = "ranks cannot share memory";
   finding.remedy = who_refuses(facts, "memfd_create(2)");
   return finding;
 }
 
 Finding examine_peer_memory(const Facts& facts, const Job& job) {
-  Finding finding{"peer_memory", Severity::ok, "/proc/PID/fd of an own process can be opened",
+  Finding finding{"peer_memory", Severity::ok, "/proc/PID/fd of a process of this user can be opened",
                   "ranks map each other's memory", ""};
   if (facts.peer_memory == 0) return finding;
   finding.severity = job.ranks == 1 ? Severity::warning : Severity::problem;
-  finding.fact = refusal("opening /proc/PID/fd of an own process", facts.peer_memory);
+  finding.fact = refusal("opening /proc/PID/fd of a process of this user", facts.peer_memory);
   finding.meaning = "ranks cannot map each other's memory; only jobs of one rank run";
   finding.remedy =
       "mount /proc, without hidepid for this user (`mount -o remount,hidepid=0 /proc`), and start "
@@ -119,7 +119,7 @@ Finding examine_addresses(const Facts& facts, const Job&) {
 
 Finding examine_code_modification(const Facts& facts, const Job&) {
   Finding finding{"code_modification", Severity::ok, "pages may be writable and executable for a moment",
-                  "the program's atomics can be led to the runtime", ""};
+                  "the program's atomics can be routed to the runtime", ""};
   if (facts.code_modification == 0) return finding;
   finding.severity = Severity::problem;
   finding.fact = refusal("a page that is writable and executable", facts.code_modification);
@@ -130,7 +130,7 @@ Finding examine_code_modification(const Facts& facts, const Job&) {
   return finding;
 }
 
-// As the runtime chooses (runtime/start/choose_vm.cpp).
+// As the runtime chooses (runtime/choose_vm.cpp).
 Finding examine_fault_file(const Facts& facts, const Job& job) {
   Finding finding{"userfaultfd", Severity::ok, "", "", ""};
   switch (facts.fault_file.reach) {
@@ -155,15 +155,15 @@ Finding examine_fault_file(const Facts& facts, const Job& job) {
   const bool gains = job.ranks > 1 && job.threads_per_rank > 1 && facts.processors / job.ranks > 1;
   if (facts.fault_file_error.empty()) {
     finding.meaning =
-        "protects the pages of ranks of several threads on cores of their own (vm_driver=auto); mprotect "
-        "those "
-        "of all others";
+        "protects the pages of ranks with several threads on cores of their own (vm_driver=auto); mprotect "
+        "those of all other ranks";
   } else if (job.vm_driver == "uffd" || (job.vm_driver == "auto" && gains)) {
     const bool asked = job.vm_driver == "uffd";
     finding.severity = asked ? Severity::problem : Severity::warning;
-    finding.meaning = asked
-                          ? "vm_driver=uffd is set, and cannot be had"
-                          : "pages are protected by mprotect: ranks of several threads would gain without it";
+    finding.meaning =
+        asked
+            ? "vm_driver=uffd is set, but is not available"
+            : "pages are protected by mprotect; ranks with several threads would be faster with userfaultfd";
     finding.remedy = facts.fault_file_error;
   } else {
     finding.meaning = "not needed: pages are protected by mprotect";
@@ -175,15 +175,15 @@ Finding examine_tracing(const Facts& facts, const Job&) {
   const std::string fact = facts.traced_scope
                                ? "kernel.yama.ptrace_scope is " + std::to_string(*facts.traced_scope)
                                : "the kernel has no Yama";
-  return {"tracing", Severity::ok, fact,
-          "no part of a job traces another; matters only to debuggers that attach to a rank", ""};
+  return {"tracing", Severity::ok, fact, "not used by jobs; matters only to debuggers that attach to a rank",
+          ""};
 }
 
 Finding examine_library(const Facts& facts, const Job&) {
   if (!facts.library.empty())
     return {"library", Severity::ok, facts.library, "is preloaded into OpenMP programs", ""};
   return {"library", Severity::problem, facts.library_error, "OpenMP programs cannot be started",
-          "build or install Musubi anew, for example `dev/build release`"};
+          "build or install Musubi again, for example `dev/build release`"};
 }
 
 }  // namespace musubi::tools::doctor

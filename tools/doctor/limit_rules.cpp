@@ -5,10 +5,10 @@
 namespace musubi::tools::doctor {
 namespace {
 
-// Less what program and libraries may take.
+// Without the share that program and libraries may take.
 constexpr std::uint64_t address_space_of_job = os::address_space_bytes - (std::uint64_t{1} << 40);
 
-// A process's own needs besides the shared range.
+// A process's own needs, in addition to the shared range.
 constexpr std::uint64_t own_bytes = std::uint64_t{1} << 30;
 
 std::string count(std::uint64_t number) {
@@ -36,24 +36,25 @@ Finding examine_mappings(const Facts& facts, const Job&) {
   constexpr std::uint64_t usual = 65530, plenty = 262144;
   if (!facts.mappings_max) {
     return {"mappings", Severity::warning, "vm.max_map_count cannot be read",
-            "taken to be 65530: pages are protected in groups when that many borders are in use",
+            "assumed to be 65530: pages are protected in groups when that many mappings are in use",
             "mount /proc"};
   }
   Finding finding{"mappings", Severity::ok, "vm.max_map_count is " + count(*facts.mappings_max),
-                  "pages of large data may differ in protection as finely as blocks do", ""};
+                  "each block of large data can have its own protection", ""};
   if (*facts.mappings_max >= plenty) return finding;
   finding.severity = Severity::warning;
-  finding.meaning = *facts.mappings_max >= usual
-                        ? "enough for about 2 GiB whose blocks of 32 KiB alternate in protection; beyond, "
-                          "blocks are protected in groups, which costs faults"
-                        : "less than usual: blocks are soon protected in groups, which costs faults";
+  finding.meaning =
+      *facts.mappings_max >= usual
+          ? "enough for about 2 GiB whose blocks of 32 KiB alternate in protection; beyond that, "
+            "blocks are protected in groups, which costs faults"
+          : "less than usual: blocks will often be protected in groups, which costs faults";
   finding.remedy = "`sysctl -w vm.max_map_count=262144` as root, and a file in /etc/sysctl.d to keep it";
   return finding;
 }
 
 Finding examine_overcommit(const Facts& facts, const Job& job) {
   Finding finding{"overcommit", Severity::ok, "vm.overcommit_memory is " + count(facts.overcommit),
-                  "address space that is not touched costs nothing", ""};
+                  "untouched address space costs nothing", ""};
   if (facts.overcommit != 2) return finding;
   const std::uint64_t left =
       facts.commit_limit_bytes > facts.committed_bytes ? facts.commit_limit_bytes - facts.committed_bytes : 0;
@@ -62,8 +63,8 @@ Finding examine_overcommit(const Facts& facts, const Job& job) {
   const std::uint64_t needed = job.ranks * job.table_bytes;
   finding.severity = needed > left ? Severity::problem : Severity::warning;
   finding.meaning = "the tables of this job commit " + in_units(needed) +
-                    " whether touched or not, and a job "
-                    "ends (SIGBUS) when shared memory exceeds what is left";
+                    " even if they are not touched, and a job "
+                    "ends (SIGBUS) when shared memory exceeds the rest";
   finding.remedy =
       "`sysctl -w vm.overcommit_memory=0` as root, or a smaller shared range: "
       "`--set heap_bytes=...`, `--set stack_bytes=...`";
@@ -96,7 +97,7 @@ Finding examine_locked_memory(const Facts& facts, const Job&) {
 }
 
 Finding examine_open_files(const Facts& facts, const Job& job) {
-  // As each rank takes at least (image/objects/descriptors.cpp); the launcher takes fewer.
+  // The minimum for each rank (image/objects/descriptors.cpp); the launcher takes fewer.
   constexpr std::uint64_t per_rank = 7, besides = 64;
   const std::uint64_t needed = per_rank * job.ranks + besides;
   Finding finding{

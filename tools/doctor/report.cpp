@@ -100,7 +100,7 @@ std::string as_json(const std::vector<Finding>& findings, const Job& job, const 
                                   {"table_bytes_per_rank", job.table_bytes}}},
                                 {"facts", numbers(facts)},
                                 {"findings", list}};
-  // Names of files may be no UTF-8: replaced, since an exception would end the command.
+  // File names need not be UTF-8: invalid bytes are replaced, since an exception would end the command.
   return whole.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -46,8 +46,8 @@ Finding examine_cores(const Facts& facts, const Job& job) {
 }
 
 Finding examine_quota(const Facts& facts, const Job& job) {
-  Finding finding{"processor_quota", Severity::ok, "none",
-                  "waiting threads may look again and again without being stopped for it", ""};
+  Finding finding{"processor_quota", Severity::ok, "none", "waiting threads may spin without being throttled",
+                  ""};
   if (!facts.group.processors) return finding;
   finding.fact = "the control group grants " + decimal(*facts.group.processors) + " processors' time";
   if (*facts.group.processors >= static_cast<double>(threads_of(job))) return finding;
@@ -61,15 +61,16 @@ Finding examine_quota(const Facts& facts, const Job& job) {
 }
 
 Finding examine_memory(const Facts& facts, const Job&) {
-  Finding finding{"memory", Severity::ok,
-                  in_units(facts.memory_bytes_available) + " of " + in_units(facts.memory_bytes) +
-                      " available" +
-                      (facts.swap_bytes_free > 0 ? ", " + in_units(facts.swap_bytes_free) + " of swap" : ""),
-                  "a rank takes memory for what it touches, twice where it also writes and others read", ""};
+  Finding finding{
+      "memory", Severity::ok,
+      in_units(facts.memory_bytes_available) + " of " + in_units(facts.memory_bytes) + " available" +
+          (facts.swap_bytes_free > 0 ? ", " + in_units(facts.swap_bytes_free) + " of swap" : ""),
+      "a rank takes memory for pages that it touches, twice for pages that it writes and other ranks read",
+      ""};
   constexpr std::uint64_t little = std::uint64_t{256} << 20;
   if (facts.memory_bytes_available + facts.swap_bytes_free >= little) return finding;
   finding.severity = Severity::warning;
-  finding.meaning = "a job of any size ends for want of memory";
+  finding.meaning = "a job of any size will run out of memory";
   finding.remedy = "end other programs (`ps aux --sort=-rss | head`), or run on a larger machine";
   return finding;
 }
@@ -95,7 +96,7 @@ Finding examine_huge_pages(const Facts& facts, const Job&) {
   Finding finding{
       "huge_pages", Severity::ok,
       word.empty() ? "none for shared memory in this kernel" : "transparent ones for shared memory: " + word,
-      "blocks are protected in pages of 4 KiB, and memory is taken by such pages", ""};
+      "memory is protected and allocated in pages of 4 KiB", ""};
   if (word != "always" && word != "force") return finding;
   finding.severity = Severity::warning;
   finding.meaning =
@@ -119,31 +120,31 @@ Finding examine_huge_page_pools(const Facts& facts, const Job&) {
                   "not used: their pages cannot be protected block by block", ""};
   if (idle < facts.memory_bytes / 4 || idle == 0) return finding;
   finding.severity = Severity::warning;
-  finding.meaning = in_units(idle) + " of memory lie idle in them, which jobs cannot use";
+  finding.meaning = in_units(idle) + " of memory are idle in them, and jobs cannot use it";
   finding.remedy = "`sysctl -w vm.nr_hugepages=0` as root, unless another program wants them";
   return finding;
 }
 
 Finding examine_shared_folder(const Facts& facts, const Job&) {
-  return {
-      "shared_folder", Severity::ok,
-      facts.shared_folder_bytes ? "/dev/shm has " + in_units(*facts.shared_folder_bytes)
-                                : "/dev/shm is not mounted",
-      "not used: memory files have no size but the machine's, so a small /dev/shm (64 MiB in docker) does "
-      "no harm",
-      ""};
+  return {"shared_folder", Severity::ok,
+          facts.shared_folder_bytes ? "/dev/shm has " + in_units(*facts.shared_folder_bytes)
+                                    : "/dev/shm is not mounted",
+          "not used: memory files are limited only by the machine's memory, so a small /dev/shm (64 MiB in "
+          "docker) does "
+          "no harm",
+          ""};
 }
 
 Finding examine_libfabric(const Facts& facts, const Job&) {
   Finding finding{
       "libfabric", Severity::ok, facts.libfabric_version,
-      "a job over several hosts may use the first of these by far_fabric=ofi, or another by "
+      "with far_fabric=ofi a job over several hosts uses the first of these, or another one named by "
       "ofi_provider; RMA: whether the network itself carries out long gets and puts (on request: by "
       "rma_bytes_min)",
       ""};
   if (facts.libfabric_version.empty()) {
     finding.fact = "not installed";
-    finding.meaning = "jobs over several hosts talk by TCP; far_fabric=ofi is impossible";
+    finding.meaning = "jobs over several hosts use TCP; far_fabric=ofi is impossible";
     return finding;
   }
   const char* separator = ": ";
@@ -156,9 +157,10 @@ Finding examine_libfabric(const Facts& facts, const Job&) {
 }
 
 Finding examine_mpi(const Facts& facts, const Job&) {
-  Finding finding{"mpi", Severity::ok, "",
-                  "ranks that its mpirun starts (`mpirun -n 4 musubi exec`) may talk by it: far_fabric=mpi",
-                  ""};
+  Finding finding{
+      "mpi", Severity::ok, "",
+      "ranks that its mpirun starts (`mpirun -n 4 musubi exec`) may communicate through it: far_fabric=mpi",
+      ""};
   for (const std::string& mpi : facts.mpis) finding.fact += (finding.fact.empty() ? "" : ", ") + mpi;
   if (facts.mpis.empty()) {
     finding.fact = "no adapter";

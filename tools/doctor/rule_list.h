@@ -5,7 +5,7 @@
 
 namespace musubi::tools::doctor {
 
-// kernel_rules.cpp: what the kernel, the C library and the processor can do
+// kernel_rules.cpp: abilities of the kernel, the C library and the processor
 Finding examine_kernel(const Facts& facts, const Job& job);
 Finding examine_c_library(const Facts& facts, const Job& job);
 Finding examine_processor(const Facts& facts, const Job& job);

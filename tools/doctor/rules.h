@@ -1,4 +1,4 @@
-// From what is known about a machine to what it means for a job there. No I/O.
+// Derives from the facts about a machine their meaning for a job there. No I/O.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@ namespace musubi::tools::doctor {
 
 enum class Severity {
   ok,
-  warning,  // jobs run, slower or with less room than they could
+  warning,  // jobs run, but slower or with less room than possible
   problem,  // this job does not run
 };
 
 struct Finding {
   std::string subject;
   Severity severity;
-  std::string fact;     // what was found
+  std::string fact;     // the observation
   std::string meaning;  // for a job of Musubi
-  std::string remedy;   // what to do, with the command; empty when ok
+  std::string remedy;   // the remedy, with the command; empty when ok
 };
 
 // One finding per subject, always the same subjects in the same order.

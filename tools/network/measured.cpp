@@ -9,14 +9,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What a run can be told: a network is neither faster nor slower.
+// Bounds of plausible values; a number above them is an error.
 constexpr std::uint64_t latency_max_ns = 1'000'000'000, bits_per_second_max = 10'000'000'000'000;
 
 std::uint64_t number_in(const Json& pair, const char* name, std::uint64_t most) {
   const Json& value = pair.at(name);
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() == 0 || value.get<std::uint64_t>() > most) {
-    throw std::invalid_argument("`" + std::string(name) + "` is no number from 1 to " + std::to_string(most) +
-                                ": " + value.dump());
+    throw std::invalid_argument("`" + std::string(name) + "` is not a number from 1 to " +
+                                std::to_string(most) + ": " + value.dump());
   }
   return value.get<std::uint64_t>();
 }
@@ -57,7 +57,7 @@ Result<Measured> parse(std::string_view json) {
   try {
     const Json whole = Json::parse(json);
     return measured_in(whole.contains("network") ? whole.at("network") : whole);
-  } catch (const std::exception& error) {  // of the library, or of number_in()
+  } catch (const std::exception& error) {  // from the library, or from number_in()
     return Error{error.what()};
   }
 }

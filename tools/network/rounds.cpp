@@ -5,9 +5,9 @@
 namespace musubi::tools::network {
 namespace {
 
-// Of unordered pairs: one host stands still, the others go around it.
+// Round-robin tournament of unordered pairs: one host keeps its place, the other hosts rotate around it.
 std::vector<Round> all_with_all(std::uint32_t hosts) {
-  const std::uint32_t places = hosts + hosts % 2;  // with one more that nobody is
+  const std::uint32_t places = hosts + hosts % 2;  // an odd number gets an empty place
   std::vector<Round> rounds;
   for (std::uint32_t turn = 0; turn + 1 < places; ++turn) {
     Round round;

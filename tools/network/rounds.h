@@ -1,4 +1,4 @@
-// Which pairs of hosts measure at the same time. No I/O.
+// Decides which pairs of hosts measure at the same time. No I/O.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,14 @@ struct Pair {
   friend bool operator==(const Pair&, const Pair&) = default;
 };
 
-// No host twice.
+// Each host occurs at most once.
 using Round = std::vector<Pair>;
 
-// So many hosts measure each with each; of more, each with its neighbours in the list and with the first.
+// Up to this many hosts, each measures with each; above it, each measures with its neighbours in the list and
+// with the first host.
 inline constexpr std::uint32_t all_pairs_max = 8;
 
-// Every pair in both directions, none twice.
+// Every pair in both directions, each exactly once.
 std::vector<Round> rounds_of(std::uint32_t hosts);
 
 }  // namespace musubi::tools::network

@@ -15,7 +15,7 @@ int eager_begin(int* argc, char*** argv) {
   other = 1 - rank;
   return rank;
 }
-/* MPI decides how much goes eagerly: a buffered send keeps what has not gone. */
+/* MPI limits the size of eager messages: a buffered send keeps those that have not been sent. */
 void eager_send(const void* message, size_t bytes) {
   enum { kept = 256 };
   static MPI_Request requests[kept];

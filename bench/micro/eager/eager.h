@@ -1,4 +1,4 @@
-/* Messages between two processes, by whatever carries them: what eager_costs measures. */
+/* Messages between two processes over any carrier, for eager_costs. */
 #ifndef EAGER_H
 #define EAGER_H
 
@@ -8,12 +8,12 @@
 extern "C" {
 #endif
 
-/* How the rows are called. */
+/* The name of the rows. */
 extern const char* const eager_name;
 /* The largest message. */
 extern const size_t eager_bytes_max;
 
-/* Joins the job. Result: the own rank. */
+/* Joins the job. Result: this process's rank. */
 int eager_begin(int* argc, char*** argv);
 /* To and from the other process. A send does not wait for the receive. */
 void eager_send(const void* message, size_t bytes);

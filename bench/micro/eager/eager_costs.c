@@ -1,7 +1,7 @@
-/* What a message of each size costs that its receiver does not expect.
+/* Costs of a message of each size that its receiver does not expect.
  *   <start of two processes> eager_<carrier> [rounds]
- * "one way": half of a message there and back. "sent and received": many messages are sent before the first
- * is received, per message; what the two sides do at the same time counts once.
+ * "one way": half of a message there and back. "sent and received": many messages are sent before the
+ * first is received, per message; work that both sides do at the same time counts once.
  */
 #include <stdio.h>
 #include <stdlib.h>

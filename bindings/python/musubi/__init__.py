@@ -7,15 +7,16 @@
         mine[:] = ...
         musubi.barrier()
 
-`musubi run -n 4 python3 program.py` starts four Python processes, the ranks. Private to each: everything but
-what shared_memory(), empty() and zeros() return. What a rank wrote becomes visible to another that
-synchronises with it afterwards, by barrier(), a Lock or flush(). Functions raise Error when musubi.h refuses;
-that header says more of each. "Collective": every rank calls it, in the same order.
+`musubi run -n 4 python3 program.py` starts four Python processes, the ranks. Only memory of
+shared_memory(), empty() and zeros() is shared; everything else is private to its rank. A rank sees a write
+of another rank once it synchronised with that rank after the write, by barrier(), a Lock or flush().
+Functions raise Error when musubi.h returns an error code; that header describes each function.
+"Collective": every rank calls it, in the same order.
 
-Only threads that called attach_thread() may touch shared memory. The threads of NumPy's linear algebra never
-do, so this module turns them off, unless OPENBLAS_NUM_THREADS, OMP_NUM_THREADS or MKL_NUM_THREADS is set;
-it has to be imported before NumPy for that. System calls do not fetch shared memory: file.write(array)
-needs touch(array) first, or a copy.
+Only threads that called attach_thread() may touch shared memory. NumPy's linear algebra starts threads
+that never do, so this module turns them off, unless OPENBLAS_NUM_THREADS, OMP_NUM_THREADS or
+MKL_NUM_THREADS is set; this works only if it is imported before NumPy. System calls do not fetch shared
+memory: file.write(array) needs touch(array) first, or a copy.
 """
 
 import os as _os
@@ -42,19 +43,19 @@ def init():
 
 
 def finalize(status=0):
-    """Ends the job; shared memory may not be touched afterwards. Collective, blocks. The largest `status` of
-    all ranks becomes that of `musubi run`."""
+    """Ends the job; shared memory may not be touched afterwards. Collective, blocks. `musubi run` exits with
+    the largest `status` of all ranks."""
     _require(_library.musubi_finalize(status))
 
 
 def abort(status, reason):
-    """Ends all ranks at once, as a failure, with one line. Never returns."""
+    """Ends all ranks at once as a failure, with one line of output. Never returns."""
     _library.musubi_abort(status, reason.encode())
 
 
 class Job:
-    """`with musubi.Job():` is init() and finalize(). An exception that leaves it ends the whole job: the
-    other ranks would wait for this one. `status` is what finalize() gets."""
+    """`with musubi.Job():` calls init() and finalize(). An exception that leaves the block ends the whole
+    job, since the other ranks would wait for this rank for ever. finalize() gets `status`."""
 
     def __init__(self):
         self.status = 0
@@ -84,17 +85,18 @@ def size():
 
 
 def barrier():
-    """Waits until every rank is here; then everybody sees what anybody wrote before. Collective."""
+    """Waits for every rank; afterwards each rank sees all writes made before the barrier. Collective."""
     _require(_library.musubi_barrier())
 
 
 def flush():
-    """Makes what this rank wrote visible to ranks that flush later, and what they flushed before visible."""
+    """Publishes this rank's writes to ranks that flush later, and makes visible the writes of ranks that
+    flushed before."""
     _require(_library.musubi_flush())
 
 
 def attach_thread():
-    """Lets the calling thread use shared memory and this module, until detach_thread()."""
+    """Lets the calling thread use shared memory and this module until detach_thread()."""
     _require(_library.musubi_attach_thread())
 
 
@@ -103,7 +105,7 @@ def detach_thread():
 
 
 def part_of(array, part, parts):
-    """What is left of an array, along its first axis, to `part` of `parts` when they share evenly."""
+    """Part number `part` of an array, split evenly along its first axis into `parts` parts."""
     each, more = divmod(len(array), parts)
     begin = part * each + min(part, more)
     return array[begin:begin + each + (1 if part < more else 0)]

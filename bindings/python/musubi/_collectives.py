@@ -1,4 +1,4 @@
-"""Small values that all ranks agree on. All of it is collective, and blocks."""
+"""Collective operations on small values. Every function here is collective and blocks."""
 
 import array
 import ctypes
@@ -6,7 +6,7 @@ import pickle
 
 from ._library import ERROR_ARGUMENT, Error, library, require
 
-# Values of a type of array.array (and NumPy's dtype.char): the number of their type in collectives.h.
+# The type number in collectives.h for each type code of array.array (and NumPy's dtype.char).
 _INT32, _UINT32, _INT64, _UINT64, _FLOAT, _DOUBLE = range(6)
 _OPERATIONS = {name: number for number, name in enumerate(("sum", "prod", "min", "max", "and", "or", "xor"))}
 
@@ -23,7 +23,7 @@ def _type_of(view):
 
 
 def address_of(view):
-    """Where the bytes of a writable, contiguous memoryview lie."""
+    """The address of the bytes of a writable, contiguous memoryview."""
     return ctypes.addressof((ctypes.c_char * view.nbytes).from_buffer(view.cast("B")))
 
 
@@ -41,10 +41,10 @@ def _operation(name):
 
 
 def allreduce(values, operation="sum"):
-    """Each element becomes that of rank 0 (operation) that of rank 1 ...; the same bits at every rank.
+    """Combines each element over all ranks, in the order of ranks; every rank gets the same bits.
 
-    `values`: a buffer of integers of 4 or 8 bytes, float32 or float64, which is changed; or one int or float,
-    whose result is returned."""
+    `values`: a buffer of integers of 4 or 8 bytes, float32 or float64, which is changed; or one int or
+    float, whose result is returned."""
     if isinstance(values, (int, float)):
         one = array.array("q" if isinstance(values, int) else "d", [values])
         allreduce(one, operation)
@@ -56,7 +56,7 @@ def allreduce(values, operation="sum"):
 
 
 def reduce(values, operation="sum", root=0):
-    """The same, for a buffer, with the result at `root` alone; elsewhere `values` stay as they were."""
+    """Like allreduce, for a buffer, but only rank `root` gets the result; other ranks keep `values`."""
     view = _values(values)
     require(library.musubi_reduce(address_of(view), view.nbytes // view.itemsize, _type_of(view),
                                   _operation(operation), root))
@@ -64,14 +64,14 @@ def reduce(values, operation="sum", root=0):
 
 
 def broadcast_values(values, root=0):
-    """Makes the bytes of a buffer of rank `root` those of every rank."""
+    """Copies the bytes of a buffer from rank `root` to every rank."""
     view = _values(values)
     require(library.musubi_broadcast_values(address_of(view), view.nbytes, root))
     return values
 
 
 def broadcast(thing, root=0):
-    """The object `thing` of rank `root`, at every rank; it travels pickled."""
+    """Returns at every rank the object `thing` of rank `root`, sent as a pickle."""
     pickled = pickle.dumps(thing) if library.musubi_rank() == root else b""
     length = array.array("Q", [len(pickled)])
     broadcast_values(length, root)

@@ -1,4 +1,4 @@
-"""libmusubi and the functions of musubi.h: what each takes, and the error that a refusal becomes."""
+"""Loads libmusubi, declares the functions of musubi.h and turns error codes into exceptions."""
 
 import ctypes
 import os
@@ -16,7 +16,7 @@ class Attributes(ctypes.Structure):
 _int, _u32, _u64, _size, _pointer = (ctypes.c_int, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t,
                                      ctypes.c_void_p)
 
-# name: (result, arguments); functions whose result is `None` give nothing, the others of int an error code.
+# name: (result, arguments). A result of None is void; int is an error code.
 FUNCTIONS = {
     "musubi_init": (_int, [_pointer, _pointer]),
     "musubi_finalize": (_int, [_int]),
@@ -70,7 +70,7 @@ ERROR_ARGUMENT = 10
 
 
 class Error(RuntimeError):
-    """A function of musubi.h refused. `code` is its error code, the text says cause and remedy."""
+    """A function of musubi.h failed. `code` is its error code; the text gives cause and remedy."""
 
     def __init__(self, code):
         super().__init__(library.musubi_error_text(code).decode())
@@ -84,8 +84,8 @@ def require(result):
 
 
 def _load():
-    """The library that LIBMUSUBI names, or that lies beside this file, or that the loader finds. (Variables
-    that begin with MUSUBI_ are settings.)"""
+    """The library that LIBMUSUBI names, or the one in this folder, or the one that the loader finds.
+    (LIBMUSUBI has no MUSUBI_ prefix, since that prefix marks settings.)"""
     beside = pathlib.Path(__file__).with_name("libmusubi.so")
     name = os.environ.get("LIBMUSUBI") or (str(beside) if beside.exists() else "libmusubi.so")
     try:

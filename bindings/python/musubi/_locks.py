@@ -1,4 +1,4 @@
-"""Locks and conditions of the job. Objects with one number are one lock, at any rank."""
+"""Locks and conditions of the job. Objects with the same number are the same lock, at any rank."""
 
 import operator
 
@@ -8,7 +8,7 @@ _FOREVER_NS = 2**64 - 1
 
 
 def _number(number):
-    """A number as the library gets it, in 32 bits. What does not fit is no number of a lock either."""
+    """The number as a 32-bit integer for the library. A number that does not fit names no lock."""
     number = operator.index(number)
     return number if 0 <= number < 2**32 else 2**32 - 1
 
@@ -18,20 +18,20 @@ def _nanoseconds(seconds):
 
 
 class Lock:
-    """Lock number `number`, below 65536. `with lock:` takes it and gives it back. Not recursive."""
+    """Lock number `number`, below 65536. `with lock:` acquires and releases it. Not recursive."""
 
     def __init__(self, number):
         self.number = _number(number)
 
     def acquire(self, blocking=True):
-        """Takes the lock; blocks. Without `blocking`: returns False when it is not free."""
+        """Acquires the lock; blocks. With blocking=False: returns False when the lock is held."""
         if blocking:
             require(library.musubi_lock(self.number))
             return True
         return _taken(library.musubi_trylock(self.number))
 
     def release(self):
-        """Gives the lock back, in the thread that took it."""
+        """Releases the lock; only the thread that acquired it may do so."""
         require(library.musubi_unlock(self.number))
 
     def __enter__(self):
@@ -65,7 +65,8 @@ class RWLock:
         return self._Held(self.number, library.musubi_wrlock)
 
     def try_read(self):
-        """Takes the lock for reading unless that would wait. Returns whether it did; then release()."""
+        """Acquires the lock for reading if no wait is needed. Returns whether it did; if so, release() must
+        follow."""
         return _taken(library.musubi_tryrdlock(self.number))
 
     def try_write(self):
@@ -82,8 +83,8 @@ class Condition:
         self.number, self.lock = _number(number), lock
 
     def wait(self, timeout=None):
-        """Gives the lock back, sleeps until a signal or `timeout` seconds have passed, takes the lock again.
-        Returns False after a timeout. Look again, in a loop, at what you wait for."""
+        """Releases the lock, sleeps until a signal or for `timeout` seconds, and acquires the lock again.
+        Returns False after a timeout. Call it in a loop that tests the condition."""
         if timeout is None:
             require(library.musubi_cond_wait(self.number, self.lock.number))
             return True

@@ -11,10 +11,11 @@ POLICIES = {"migrating": 0, "home": 1, "entry": 2}
 
 def shared_memory(size, *, placement="cyclic", home=0, policy="migrating", block_bytes=0, alignment=0,
                   element_bytes=0):
-    """`size` bytes that all ranks share, at the same address everywhere, with undefined contents. Collective,
-    blocks. The result has the buffer protocol: memoryview(result), numpy.frombuffer(result, dtype).
+    """`size` bytes that all ranks share, at the same address everywhere, uninitialised. Collective, blocks.
+    The result has the buffer protocol: memoryview(result), numpy.frombuffer(result, dtype).
 
-    It stays until free(), whatever becomes of the object: no rank knows what the others still use."""
+    The memory stays allocated until free(), even after the object is gone: a rank does not know whether
+    other ranks still use it."""
     for name, value, known in (("placement", placement, PLACEMENTS), ("policy", policy, POLICIES)):
         if value not in known:
             raise ValueError(f"no {name} {value!r}: {', '.join(known)}")
@@ -26,7 +27,7 @@ def shared_memory(size, *, placement="cyclic", home=0, policy="migrating", block
 
 
 def empty(shape, dtype=float, **attributes):
-    """A NumPy array in memory of shared_memory(), with undefined contents. Collective, blocks."""
+    """A NumPy array in memory of shared_memory(), uninitialised. Collective, blocks."""
     import numpy
 
     kind = numpy.dtype(dtype)
@@ -44,7 +45,7 @@ def empty(shape, dtype=float, **attributes):
 
 
 def zeros(shape, dtype=float, **attributes):
-    """The same, full of zeros. Collective, blocks."""
+    """Like empty(), filled with zeros. Collective, blocks."""
     array = empty(shape, dtype, **attributes)
     if library.musubi_rank() == 0:
         array[...] = 0
@@ -62,20 +63,21 @@ def _place(array):
 
 
 def free(array):
-    """Gives memory of shared_memory(), empty() or zeros() back. Collective; nobody uses it afterwards."""
+    """Frees memory of shared_memory(), empty() or zeros(). Collective; no rank may use it afterwards."""
     require(library.musubi_free_with(_place(array)[0]))
 
 
 def prefetch(array, writable=False):
-    """A hint: this rank will read (writable: also write) the array soon. Blocks while it is brought."""
+    """A hint: this rank will soon read the array, or also write it if `writable`. Blocks while the array is
+    fetched."""
     require(library.musubi_prefetch(*_place(array), int(writable)))
 
 
 def release_range(array):
-    """A hint: this rank has written the array for others."""
+    """A hint: this rank has finished writing the array, and other ranks will read it."""
     require(library.musubi_release_range(*_place(array)))
 
 
 def touch(array, writable=False):
-    """Makes the array ready for a system call that follows at once, as of file.write(array)."""
+    """Makes the array ready for a system call that follows at once, such as file.write(array)."""
     require(library.musubi_touch(*_place(array), int(writable)))

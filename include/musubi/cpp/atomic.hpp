@@ -1,4 +1,7 @@
 // Part of musubi.hpp: atomic operations on words of shared memory, in the manner of std::atomic_ref.
+//
+//     const musubi::atomic_ref next(board->next);
+//     for (long i = next.fetch_add(1); i < count; i = next.fetch_add(1)) work(i);
 #pragma once
 
 #include <musubi/atomics.h>
@@ -10,10 +13,10 @@
 
 namespace musubi {
 
-// A word of 4 or 8 bytes in shared memory. Operations act on the newest value in the job and have one order
-// per word; other memory is not ordered by them (musubi::flush does that). fetch_add is for integers. They
-// block for the rank that has the word, and cost microseconds. Throw error (MUSUBI_ERROR_ADDRESS,
-// MUSUBI_ERROR_ALIGNMENT, MUSUBI_ERROR_STATE).
+// A word of 4 or 8 bytes in shared memory. Each operation acts on the newest value in the job, and all
+// ranks see the operations on one word in one order. They do not order other memory; musubi::flush does.
+// They may wait for a reply from the home of the word, and cost microseconds over a network. fetch_add is
+// for integers. Throw error (MUSUBI_ERROR_ADDRESS, MUSUBI_ERROR_ALIGNMENT, MUSUBI_ERROR_STATE).
 template <class T>
 class atomic_ref {
   static_assert(std::is_trivially_copyable_v<T> && (sizeof(T) == 4 || sizeof(T) == 8),
@@ -50,8 +53,8 @@ class atomic_ref {
     }
     return static_cast<T>(old);
   }
-  // Stores `desired` if the word is `expected`, bit by bit; otherwise `expected` becomes what it is. Result:
-  // whether it stored.
+  // Stores `desired` if the word equals `expected`, bit by bit; otherwise copies the word to `expected`.
+  // Result: whether it stored.
   bool compare_exchange(T& expected, T desired) const {
     const Word wanted = std::bit_cast<Word>(expected);
     Word old = 0;

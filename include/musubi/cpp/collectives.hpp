@@ -1,5 +1,9 @@
-// Part of musubi.hpp: small values that all ranks agree on. All collective; all block; they order nothing in
-// shared memory, but for broadcast() of a pointer. Throw error (MUSUBI_ERROR_STATE, MUSUBI_ERROR_ARGUMENT).
+// Part of musubi.hpp: small values that all ranks agree on. All functions are collective and block. They
+// order nothing in shared memory, except broadcast() of a pointer. Throw error (MUSUBI_ERROR_STATE,
+// MUSUBI_ERROR_ARGUMENT).
+//
+//     const double error = musubi::allreduce(own_error, musubi::operation::max);
+//     const int steps = musubi::broadcast(musubi::rank() == 0 ? read_steps() : 0);
 #pragma once
 
 #include <musubi/collectives.h>
@@ -22,7 +26,7 @@ enum class operation : int {
   bit_xor = MUSUBI_XOR
 };
 
-// The number of a type of values: any integer of 4 or 8 bytes, float, double.
+// The number of a value type: any integer of 4 or 8 bytes, float, double.
 template <class T>
 constexpr int value_type() {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> ||
@@ -34,7 +38,8 @@ constexpr int value_type() {
   return std::is_signed_v<T> ? MUSUBI_INT64 : MUSUBI_UINT64;
 }
 
-// Each element becomes that of rank 0 (operation) that of rank 1 (operation) ...: at all ranks, or at `root`.
+// Each element becomes the reduction of the elements of all ranks, in rank order: on all ranks, or on
+// `root`.
 template <class T, std::size_t extent>
 void allreduce(std::span<T, extent> values, operation how) {
   require(musubi_allreduce(values.data(), values.size(), value_type<T>(), static_cast<int>(how)));
@@ -43,14 +48,14 @@ template <class T, std::size_t extent>
 void reduce(std::span<T, extent> values, operation how, int root) {
   require(musubi_reduce(values.data(), values.size(), value_type<T>(), static_cast<int>(how), root));
 }
-// The same for one value, as the result.
+// The same for one value. Result: the reduction.
 template <class T>
 T allreduce(T value, operation how) {
   allreduce(std::span<T>(&value, 1), how);
   return value;
 }
 
-// The value of rank `root`; the values of its array. The type is copied byte by byte.
+// The array, or the value, of rank `root`, copied byte by byte.
 template <class T, std::size_t extent>
 void broadcast_values(std::span<T, extent> values, int root) {
   static_assert(std::is_trivially_copyable_v<T>, "values travel as bytes");
@@ -62,7 +67,7 @@ T broadcast(T value, int root = 0) {
   broadcast_values(std::span<T>(&value, 1), root);
   return value;
 }
-// The pointer of rank 0, with a barrier: what it points to is visible then.
+// The pointer of rank 0, with a barrier: the object is visible afterwards.
 template <class T>
 T* broadcast(T* pointer) {
   void* bytes = const_cast<std::remove_cv_t<T>*>(pointer);

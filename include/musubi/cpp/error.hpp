@@ -1,4 +1,10 @@
 // Part of musubi.hpp: errors.
+//
+//     try {
+//       musubi::mutex(0).unlock();
+//     } catch (const musubi::error& refused) {
+//       std::fprintf(stderr, "%s (%d)\n", refused.what(), refused.code());
+//     }
 #pragma once
 
 #include <musubi/job.h>
@@ -7,7 +13,7 @@
 
 namespace musubi {
 
-// What a function of musubi.h refused. what() says the cause and the remedy.
+// A function of musubi.h has refused a call. what() gives the cause and the remedy.
 class error : public std::runtime_error {
  public:
   explicit error(int code) : std::runtime_error(musubi_error_text(code)), code_(code) {}

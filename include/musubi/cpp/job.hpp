@@ -1,4 +1,12 @@
 // Part of musubi.hpp: the job and its threads.
+//
+//     int main(int argc, char** argv) {
+//       musubi::job job(argc, argv);
+//       std::jthread helper([] { musubi::attached_thread attached; });
+//       helper.join();
+//       musubi::barrier();
+//       job.exit_status(0);
+//     }
 #pragma once
 
 #include <musubi/cpp/error.hpp>
@@ -9,12 +17,12 @@
 
 namespace musubi {
 
-// This process's part in the job, from construction to destruction. One per process, in main, before
-// anything else of this header. Construction and destruction are collective, and block. Throws error
-// (MUSUBI_ERROR_STATE, MUSUBI_ERROR_START).
+// The membership of this process in the job, from construction to destruction. Make one per process, in
+// main, before anything else of this header. Construction and destruction are collective and block. Throws
+// error (MUSUBI_ERROR_STATE, MUSUBI_ERROR_START).
 //
-// An exception that leaves the object's scope ends the whole job with one line, since the other ranks would
-// wait for this one.
+// An exception that leaves the object's scope ends the whole job with one line, because the other ranks
+// would wait for this one.
 class job {
  public:
   job() : exceptions_(std::uncaught_exceptions()) { require(musubi_init(nullptr, nullptr)); }
@@ -28,7 +36,7 @@ class job {
     musubi_finalize(status_);
   }
 
-  // The exit status that this rank gives to the job (musubi_finalize); 0 unless set.
+  // Sets the exit status that this rank passes to musubi_finalize; 0 by default.
   void exit_status(int status) noexcept { status_ = status; }
 
  private:
@@ -36,8 +44,8 @@ class job {
   int status_ = 0;
 };
 
-// A thread's permission to use shared memory, from construction to destruction, in the thread itself; the
-// one that made the job has it. Throws error (MUSUBI_ERROR_STATE).
+// Attaches the thread that makes it, from construction to destruction: the thread may use shared memory.
+// The thread that made the job needs none. Throws error (MUSUBI_ERROR_STATE).
 class attached_thread {
  public:
   attached_thread() { require(musubi_attach_thread()); }
@@ -46,7 +54,7 @@ class attached_thread {
   ~attached_thread() { musubi_detach_thread(); }
 };
 
-// This process's number, and the number of ranks; -1 and 0 outside of a job.
+// The number of this process, and the number of ranks; -1 and 0 outside of a job.
 inline int rank() noexcept { return musubi_rank(); }
 inline int size() noexcept { return musubi_size(); }
 

@@ -1,4 +1,10 @@
-// Part of musubi.hpp: locks and conditions, with the member functions of the standard's.
+// Part of musubi.hpp: locks and conditions, with the member functions of those of the standard library.
+//
+//     musubi::mutex lock(0);
+//     musubi::condition changed(0);
+//     std::unique_lock held(lock);
+//     changed.wait(held, [&] { return queue->length > 0; });
+//     --queue->length;
 #pragma once
 
 #include <musubi/cpp/error.hpp>
@@ -11,11 +17,11 @@
 
 namespace musubi {
 
-// Lock number `number` of the job (below MUSUBI_LOCK_COUNT): objects with one number are one lock, at any
-// rank. For std::lock_guard, std::unique_lock, std::scoped_lock. Not recursive; given back by the thread that
-// took it. lock() blocks; try_lock() waits for no holder. The holder sees what holders before it wrote.
-// Throws error (MUSUBI_ERROR_LOCK, MUSUBI_ERROR_HELD, MUSUBI_ERROR_STATE); unlock() of what the thread does
-// not hold is a mistake of the program, and throws, too.
+// Lock `number` of the job (below MUSUBI_LOCK_COUNT): objects with the same number are one lock, on any
+// ranks. For std::lock_guard, std::unique_lock, std::scoped_lock. Not recursive; the thread that took the
+// lock releases it. lock() blocks; try_lock() waits for no holder. The holder sees the writes of earlier
+// holders. Throws error (MUSUBI_ERROR_LOCK, MUSUBI_ERROR_HELD, MUSUBI_ERROR_STATE); unlock() by a thread
+// that does not hold the lock throws, too (MUSUBI_ERROR_NOT_HELD).
 class mutex {
  public:
   explicit constexpr mutex(std::uint32_t number) noexcept : number_(number) {}
@@ -62,9 +68,9 @@ class shared_mutex {
   std::uint32_t number_;
 };
 
-// Condition number `number` of the job (below MUSUBI_COND_COUNT). No signal is lost that a thread gives after
-// it had the lock; a thread may also wake for nothing, so wait in a loop or with a predicate. wait() and
-// wait_for() block. Throws error (MUSUBI_ERROR_LOCK, MUSUBI_ERROR_NOT_HELD, MUSUBI_ERROR_STATE).
+// Condition `number` of the job (below MUSUBI_COND_COUNT). A signal that another thread gives after it has
+// held the lock is not lost. A thread may also wake without a signal: wait in a loop or with a predicate.
+// wait() and wait_for() block. Throws error (MUSUBI_ERROR_LOCK, MUSUBI_ERROR_NOT_HELD, MUSUBI_ERROR_STATE).
 class condition {
  public:
   explicit constexpr condition(std::uint32_t number) noexcept : number_(number) {}
@@ -87,7 +93,7 @@ class condition {
   void notify_all() { require(musubi_cond_broadcast(number_)); }
 
  private:
-  // What does not fit waits for ever.
+  // A timeout that does not fit waits forever.
   template <class Rep, class Period>
   static std::uint64_t nanoseconds_of(std::chrono::duration<Rep, Period> timeout) {
     using std::chrono::nanoseconds;

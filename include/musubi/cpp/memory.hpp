@@ -1,4 +1,11 @@
 // Part of musubi.hpp: objects, arrays and containers in shared memory.
+//
+//     musubi::shared_array<int> counts(1000);        // collective
+//     using Names = std::vector<int, musubi::allocator<int>>;
+//     musubi::unique_ptr<Names> names;
+//     if (musubi::rank() == 0) names = musubi::make_unique<Names>();
+//     Names* const shared = musubi::broadcast(names.get());
+//     musubi::prefetch(counts.span());
 #pragma once
 
 #include <musubi/cpp/error.hpp>
@@ -14,9 +21,9 @@
 
 namespace musubi {
 
-// Memory for standard containers, from this rank's part of the shared heap: what a container holds is shared,
-// the container itself where you put it. allocate() throws std::bad_alloc when that part is used up; does not
-// block for other ranks. Any rank may deallocate.
+// Memory for standard containers, from this rank's part of the shared heap. The elements are shared; the
+// container object itself is shared only if it is in shared memory. allocate() throws std::bad_alloc when
+// this rank's part is full; it does not block. Any rank may deallocate.
 template <class T>
 struct allocator {
   using value_type = T;
@@ -44,20 +51,20 @@ struct allocator {
 struct shared_delete {
   template <class T>
   void operator()(T* object) const noexcept {
-    const void* memory = object;  // a base need not lie where its object begins
+    const void* memory = object;  // the address of a base may differ from that of its object
     if constexpr (std::is_polymorphic_v<T>) memory = dynamic_cast<const void*>(object);
     std::destroy_at(object);
     musubi_free(const_cast<void*>(memory));
   }
 };
-// One object in shared memory, which this rank owns; get() is good at every rank. A pointer of the standard
-// library, and so no way to leave the object to another rank but release().
+// One object in shared memory, which this rank owns; get() is valid on every rank. release() hands the
+// object over to another rank.
 template <class T>
 using unique_ptr = std::unique_ptr<T, shared_delete>;
 
-// An object of T in this rank's part of the shared heap. Throws std::bad_alloc, and what T's constructor
-// throws. Objects with virtual functions work at all ranks only if these run the same program at the same
-// addresses.
+// Makes an object of T in this rank's part of the shared heap. Throws std::bad_alloc, and the exceptions of
+// T's constructor. Objects with virtual functions work on all ranks only if these run the same program at
+// the same addresses.
 template <class T, class... Arguments>
 unique_ptr<T> make_unique(Arguments&&... arguments) {
   allocator<T> memory;
@@ -70,10 +77,10 @@ unique_ptr<T> make_unique(Arguments&&... arguments) {
   }
 }
 
-// `count` elements in shared memory that all ranks own together. Construction and destruction are collective,
-// with the same arguments and in the same order at all ranks, and block; the elements contain anything.
-// Throws error (MUSUBI_ERROR_ARGUMENT, MUSUBI_ERROR_MEMORY, MUSUBI_ERROR_STATE) at all ranks alike. When an
-// exception destroys it the other ranks are elsewhere: then the memory stays until the job ends.
+// `count` uninitialised elements in shared memory that all ranks own together. Construction and destruction
+// are collective, with the same arguments on all ranks, and block. Throws error (MUSUBI_ERROR_ARGUMENT,
+// MUSUBI_ERROR_MEMORY, MUSUBI_ERROR_STATE) on all ranks alike. If an exception destroys the array, its
+// memory stays allocated until the job ends, because the other ranks do not take part.
 template <class T>
 class shared_array {
   static_assert(std::is_trivially_default_constructible_v<T> && std::is_trivially_destructible_v<T>,
@@ -115,7 +122,7 @@ class shared_array {
   int exceptions_;
 };
 
-// Where rank `part` of `parts` begins and ends when they share `all` evenly, in order.
+// The part of rank `part` when `parts` ranks divide `all` evenly, in order.
 template <class T, std::size_t extent>
 std::span<T> part_of(std::span<T, extent> all, int part, int parts) noexcept {
   const std::size_t each = all.size() / static_cast<std::size_t>(parts);
@@ -125,9 +132,9 @@ std::span<T> part_of(std::span<T, extent> all, int part, int parts) noexcept {
   return all.subspan(begin, each + (index < more ? 1 : 0));
 }
 
-// Hints for what this rank reads or writes soon, and for what it has written for others; and what makes
-// memory ready for a system call. As musubi_prefetch, musubi_release_range and musubi_touch. A span of
-// constants is for reading. Throw error (MUSUBI_ERROR_ADDRESS, MUSUBI_ERROR_STATE).
+// As musubi_prefetch, musubi_release_range and musubi_touch: the first two are hints, the third prepares
+// memory for a system call. A span of constants is prefetched or touched for reading. Block. Throw error
+// (MUSUBI_ERROR_ADDRESS, MUSUBI_ERROR_STATE).
 template <class T, std::size_t extent>
 void prefetch(std::span<T, extent> elements) {
   require(musubi_prefetch(elements.data(), elements.size_bytes(), !std::is_const_v<T>));

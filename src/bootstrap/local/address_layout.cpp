@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "os/limits.h"
 #include "os/system_call.h"
 
 namespace musubi::bootstrap::local {
@@ -14,20 +15,13 @@ constexpr rlim_t moves_nothing = rlim_t{96} << 20;
 
 constexpr unsigned long persona_query = 0xffffffff;
 
-// Direct system calls: the wrappers of these names act for all ranks.
-rlimit stack_limit() noexcept {
-  rlimit limit{};
-  os::system_call(SYS_prlimit64, 0, RLIMIT_STACK, 0, os::as_argument(&limit));
-  return limit;
-}
-
 }  // namespace
 
 std::uint64_t ask_for_usual_layout(bool& fixed) noexcept {
   const long persona = os::system_call(SYS_personality, persona_query);
   const long wanted = (persona | ADDR_NO_RANDOMIZE) & ~ADDR_COMPAT_LAYOUT;
   fixed = persona >= 0 && os::system_call(SYS_personality, wanted) >= 0;
-  const rlim_t before = stack_limit().rlim_cur;
+  const rlim_t before = os::kernel_limit(RLIMIT_STACK).rlim_cur;
   if (before > moves_nothing) set_stack_limit(moves_nothing);
   return before;
 }
@@ -35,13 +29,11 @@ std::uint64_t ask_for_usual_layout(bool& fixed) noexcept {
 bool has_usual_layout() noexcept {
   const long persona = os::system_call(SYS_personality, persona_query);
   const bool fixed = persona < 0 || (persona & (ADDR_NO_RANDOMIZE | ADDR_COMPAT_LAYOUT)) == ADDR_NO_RANDOMIZE;
-  return fixed && stack_limit().rlim_cur <= moves_nothing;
+  return fixed && os::kernel_limit(RLIMIT_STACK).rlim_cur <= moves_nothing;
 }
 
 void set_stack_limit(std::uint64_t bytes) noexcept {
-  rlimit limit = stack_limit();
-  limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
-  os::system_call(SYS_prlimit64, 0, RLIMIT_STACK, os::as_argument(&limit), 0);
+  os::set_soft_limit(0, RLIMIT_STACK, bytes);
 }
 
 }  // namespace musubi::bootstrap::local

@@ -72,7 +72,7 @@ Result<Welcome> parse_welcome(std::string_view text, std::uint32_t ranks) {
     welcome.secret = text;
     return welcome;
   }
-  return Error{"the launcher sent something unexpected; launcher and runtime must be of one version"};
+  return Error{"the launcher sent something unexpected; launcher and runtime must have the same version"};
 }
 
 }  // namespace musubi::bootstrap::local

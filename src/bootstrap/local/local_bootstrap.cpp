@@ -44,11 +44,11 @@ int move_aside(int descriptor) {
 }
 
 Error launcher_gone() {
-  return Error{"the launcher of this job is gone; start the program anew with `musubi run`"};
+  return Error{"the launcher of this job is gone; start the program again with `musubi run`"};
 }
 
 Error unexpected() {
-  return Error{"the launcher sent something unexpected; launcher and runtime must be of one version"};
+  return Error{"the launcher sent something unexpected; launcher and runtime must have the same version"};
 }
 
 Result<Welcome> receive_welcome(int socket, std::uint32_t ranks) {
@@ -80,7 +80,7 @@ Result<std::unique_ptr<LocalBootstrap>> LocalBootstrap::join() {
   MUSUBI_ASSIGN_OR_RETURN(const Invitation invitation, parse_invitation(*text));
   if (invitation.process_id != ::getpid()) {
     return Error{
-        "this process was started by a rank and is none itself; start it without Musubi's libraries"};
+        "this process was started by a rank, but is not a rank; start it without Musubi's libraries"};
   }
   if (!is_packet_socket(invitation.socket)) {
     return Error{
@@ -121,7 +121,7 @@ Result<std::vector<std::string>> LocalBootstrap::all_gather(std::string_view blo
   std::vector<std::string> blobs = split_gathered(gathered.take(), ranks());
   if (blobs.empty()) {
     return Error{
-        "the launcher gathered a wrong number of blobs; launcher and runtime must be of one version"};
+        "the launcher gathered a wrong number of blobs; launcher and runtime must have the same version"};
   }
   return blobs;
 }

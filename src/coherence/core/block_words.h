@@ -34,9 +34,10 @@ struct BlockWords {
   std::uint64_t stillness;
   static constexpr std::uint64_t asleep = 1, at_rest = 2;
 
-  // At the home: nobody held a lease on the block at its last release, so its versions are not copied to the
+  constexpr bool has_public_copy() const { return public_ts != 0; }
+  // At the home: no rank held a lease on the block at its last release, so its versions are not copied to the
   // public copy. A rank that needs the block takes the live bytes from the private region.
-  constexpr bool unpublished() const { return public_ts == 0 && write_ts != 0; }
+  constexpr bool unpublished() const { return !has_public_copy() && write_ts != 0; }
   constexpr bool sleeps() const { return (stillness & asleep) != 0; }
   constexpr bool rests() const { return (stillness & at_rest) != 0; }
 };

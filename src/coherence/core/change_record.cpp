@@ -1,5 +1,7 @@
 #include "coherence/core/change_record.h"
 
+#include "base/check.h"
+
 namespace musubi::coherence {
 
 bool ChangeBoard::enter() const noexcept {
@@ -10,6 +12,7 @@ bool ChangeBoard::enter() const noexcept {
 }
 
 void ChangeBoard::begin_at(LogicalTime write_ts) const noexcept {
+  MUSUBI_CHECK(get(record_.sequence) % 2 != 0);
   put(record_.floor, write_ts.value);
   for (std::uint64_t& step : record_.write_ts) put(step, 0);
 }
@@ -20,14 +23,16 @@ LogicalTime ChangeBoard::newest() const noexcept {
 }
 
 void ChangeBoard::add_lines(unsigned step, LineMask& lines) const noexcept {
+  MUSUBI_CHECK(step < ChangeRecord::steps);
   for (std::size_t i = 0; i < LineMask::words; ++i) lines.add_word(i, get(record_.lines[step][i]));
 }
 
 void ChangeBoard::set_lines(unsigned step, const LineMask& lines) const noexcept {
+  MUSUBI_CHECK(step < ChangeRecord::steps);
   for (std::size_t i = 0; i < LineMask::words; ++i) put(record_.lines[step][i], lines.word(i));
 }
 
-// Where there are too many steps the two oldest become one, but for many lines: these are forgotten.
+// Merges the two oldest steps when there are too many; forgets them if they have many lines.
 void ChangeBoard::make_room() const noexcept {
   constexpr unsigned oldest = ChangeRecord::steps - 1;
   if (get(record_.write_ts[oldest]) == 0) return;
@@ -42,6 +47,7 @@ void ChangeBoard::make_room() const noexcept {
 }
 
 void ChangeBoard::push(LogicalTime write_ts) const noexcept {
+  MUSUBI_CHECK(get(record_.sequence) % 2 != 0);
   make_room();
   for (unsigned step = ChangeRecord::steps - 1; step != 0; --step) {
     LineMask lines;
@@ -71,7 +77,7 @@ void ChangeBoard::claim(BlockId block, LogicalTime write_ts, std::uint64_t secti
   leave();
 }
 
-// A version that keeps its name is one that nobody holds: its changes are those of that version.
+// A version keeps its name only while no rank holds it, so its changes belong to that version.
 void ChangeBoard::note(BlockId block, LogicalTime found, LogicalTime next, std::uint64_t sections,
                        const LineMask& lines) const noexcept {
   if (!enter()) return;

@@ -1,10 +1,10 @@
-// Which lines of a block its last versions have changed, at the home that made them: a reader that has
-// one of these gets the lines since, not the block (docs/decisions/readers.md). In registered memory behind
-// the board of relays.
+// Which lines of a block its last versions have changed, at the home that made them: a reader that has one of
+// these gets the lines since, not the block (docs/decisions/readers.md). In registered memory after the board
+// of relays.
 //
 // All of it is advice, and says itself whether it holds: a record is right for the public copy only if it
-// names the copy's version, and as many critical sections have ended as when it was written. What makes a
-// version without a word here ends a section, and so makes the record void until the next note.
+// names the copy's version, and as many critical sections have ended as when it was written. A change that is
+// not noted here ends a section all the same, and so makes the record void until the next note.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ struct ChangeRecord {
   // More than a reader takes.
   static constexpr std::size_t few_lines = LineMask::lines_max / 8;
 
-  std::uint64_t sequence;  // odd: somebody is changing the record
+  std::uint64_t sequence;  // odd: a rank is changing the record
   std::uint64_t block;     // its number and 1; 0: of none
   std::uint64_t asked;     // write_ts of the version that a reader asked for last
   std::uint64_t sections;  // BlockWords::version while the record holds
@@ -53,7 +53,8 @@ class ChangeLayout {
   std::uint64_t begin_;
 };
 
-// One record, as the home and the procedures of readers see it. Never waits: who finds it busy goes without.
+// One record, as the home and the procedures of readers see it. Never waits: a caller that finds it busy does
+// without.
 class ChangeBoard {
  public:
   // So long, in logical time, a record resists another block.
@@ -70,8 +71,8 @@ class ChangeBoard {
   // A reader asks for the block, whose public copy had version `write_ts` while `sections` was its version
   // word. From now on its changes are noted.
   void claim(BlockId block, LogicalTime write_ts, std::uint64_t sections) const noexcept;
-  // Whether it is worth the while to learn what a version changes, although comparing costs: most versions
-  // have changed few lines, or it has hardly been tried, and readers still ask.
+  // Whether to learn which lines a version changes, although comparing costs: most versions have changed few
+  // lines, or it has hardly been tried, and readers still ask.
   bool is_worth_comparing(BlockId block) const noexcept {
     return is_worth_noting(block) && get(record_.dense) < dense_max;
   }

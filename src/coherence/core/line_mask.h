@@ -1,4 +1,4 @@
-// A set of lines of a block: what travels when little of it has changed.
+// A set of lines of a block: only these travel when little of the block has changed.
 #pragma once
 
 #include <algorithm>
@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+
+#include "base/check.h"
 
 namespace musubi::coherence {
 
@@ -20,9 +22,13 @@ class LineMask {
     return std::max(sizeof(std::uint64_t), block_bytes / lines_max);
   }
 
-  constexpr void set(std::size_t line) { words_[line / 64] |= std::uint64_t{1} << line % 64; }
+  constexpr void set(std::size_t line) {
+    MUSUBI_CHECK(line < lines_max);
+    words_[line / 64] |= std::uint64_t{1} << line % 64;
+  }
   // All lines of which the bytes [begin, end) of a block have some.
   constexpr void set_bytes(std::size_t begin, std::size_t end, std::size_t block_bytes) {
+    MUSUBI_CHECK(begin <= end && end <= block_bytes);
     const std::size_t bytes = line_bytes(block_bytes);
     for (std::size_t line = begin / bytes; line * bytes < end; ++line) set(line);
   }
@@ -31,8 +37,14 @@ class LineMask {
     for (const std::uint64_t word : words_) result += static_cast<std::size_t>(std::popcount(word));
     return result;
   }
-  constexpr std::uint64_t word(std::size_t i) const { return words_[i]; }
-  constexpr void add_word(std::size_t i, std::uint64_t bits) { words_[i] |= bits; }
+  constexpr std::uint64_t word(std::size_t i) const {
+    MUSUBI_CHECK(i < words);
+    return words_[i];
+  }
+  constexpr void add_word(std::size_t i, std::uint64_t bits) {
+    MUSUBI_CHECK(i < words);
+    words_[i] |= bits;
+  }
 
   // Calls visit(line) for each, upwards.
   template <class Visit>

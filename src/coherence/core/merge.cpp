@@ -20,7 +20,7 @@ std::size_t all_merge_kernels(const MergeKernels** kernels, std::size_t max) {
 
 namespace {
 
-// 0xff for each byte in which the words differ, 0x00 for the others.
+// 0xff for each byte in which the words differ, 0x00 for each other byte.
 std::uint64_t differing_bytes(std::uint64_t a, std::uint64_t b) {
   constexpr std::uint64_t low_bits = 0x7f7f7f7f7f7f7f7f;
   const std::uint64_t difference = a ^ b;
@@ -40,7 +40,7 @@ std::uint64_t widened(std::uint64_t mask, std::size_t unit) {
   return mask;
 }
 
-// What the three sides have in 8 bytes at `place`.
+// The 8 bytes at `place` of the three sides.
 struct Sides {
   const std::byte* place;
   std::uint64_t own, twin, remote;
@@ -103,10 +103,10 @@ void count_races(const std::byte* place, std::uint64_t own, std::uint64_t twin, 
   races.joined = races.joined || (result.joined & lost) != 0;
 }
 
-// Another thread may store to bytes beside those that are `changed`. Where these are a word as a whole one
-// store leaves them alone, and waits for no earlier store, as an indivisible exchange does. Not where they
-// are a part of one: a store of the whole word may come just before. Result: whether that was so; otherwise
-// nothing was stored.
+// Another thread may store to bytes next to those that are `changed`. If these are a whole word, one store
+// leaves them alone, and waits for no earlier store, as an indivisible exchange does. Not where they are a
+// part of one: a store of the whole word may come just before. Result: whether that was so; otherwise nothing
+// was stored.
 bool store_whole_word(std::byte* place, std::uint64_t value, std::uint64_t changed, std::size_t word_bytes) {
   constexpr std::uint64_t low_half = 0xffffffff;
   if (changed == ~std::uint64_t{0}) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace musubi::coherence {
 namespace {
 
@@ -40,12 +42,13 @@ std::size_t MergeUnit::unit_of(const Conflict& conflict) noexcept {
 }
 
 void MergeUnit::note(const std::byte* place, std::size_t bytes, bool kept_whole) noexcept {
+  MUSUBI_CHECK(bytes == int_bytes || bytes == double_bytes);
   counters_.add(kept_whole ? trace::Counter::words_kept_whole : trace::Counter::words_joined);
   if (log_ != nullptr) log_->note(address_of(place), bytes, other_, kept_whole);
 }
 
-// Where this rank is known to store whole words, its thread has written each byte of the word: the other
-// side's change has no order with it.
+// If this rank is known to store whole words, its thread has written each byte of the word: the other side's
+// change has no order with it.
 std::size_t MergeUnit::unit_in(std::uintptr_t word, std::size_t bytes) const {
   if (block_.segment.merge_unit != 0) return std::min<std::size_t>(block_.segment.merge_unit, bytes);
   const bool is_known = !block_.segment.holds_stacks || bound_.of_stacks.contains(word);
@@ -53,6 +56,7 @@ std::size_t MergeUnit::unit_in(std::uintptr_t word, std::size_t bytes) const {
 }
 
 std::size_t MergeUnit::unit_at(std::size_t offset) const {
+  MUSUBI_CHECK(offset < block_.extent.bytes);
   const std::uintptr_t address = block_.extent.address + offset;
   if (widest_ == double_bytes && unit_in(address / double_bytes * double_bytes, double_bytes) == double_bytes)
     return double_bytes;

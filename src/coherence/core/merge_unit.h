@@ -1,5 +1,5 @@
-// Decides word by word whether what two ranks changed are neighbours, of which each keeps its own, or one
-// value, of which the last release keeps all (docs/decisions/races.md).
+// Decides for each word whether two ranks have changed neighbours in it, so that each keeps its own, or one
+// value, so that the last release keeps all of it (docs/decisions/races.md).
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class MergeUnit final : public WordRule {
   // Counts a word at `place` of the private bytes that both sides have changed, and tells the log.
   void note(const std::byte* place, std::size_t bytes, bool kept_whole) noexcept;
   // How many bytes around `offset` of the block, aligned, this rank has stored as one value where it has
-  // changed one of them, as far as is known: 1, 2, 4 or 8. What the other side has changed is not known here.
+  // changed one of them, as far as is known: 1, 2, 4 or 8. The changes of the other side are not known here.
   std::size_t unit_at(std::size_t offset) const;
   // The widest that unit_at() finds.
   std::size_t widest_unit() const { return widest_; }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <span>
 
+#include "base/check.h"
 #include "coherence/core/notice.h"
 
 namespace musubi::coherence {
@@ -35,9 +36,11 @@ static_assert(live_bits + writer_bits + block_bits == 64);
 
 // How long copies of the version may be held.
 constexpr std::uint64_t lease_of(const Notice& notice) {
+  MUSUBI_CHECK(notice.read_ts == LogicalTime{} || notice.read_ts >= notice.write_ts);
   return notice.read_ts == LogicalTime{} ? PackedNotice::never : notice.read_ts.value - notice.write_ts.value;
 }
 constexpr bool fits(const Notice& notice, LogicalTime base) {
+  MUSUBI_CHECK(notice.write_ts >= base);
   constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
   const bool lease_fits = notice.read_ts == LogicalTime{} || lease_of(notice) < PackedNotice::never;
   return notice.block.value >> block_bits == 0 && notice.writer.value >> writer_bits == 0 &&

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/ids.h"
 
 namespace musubi::coherence {
@@ -24,12 +25,15 @@ class PrivateParts {
   PrivateParts(const PrivateParts&) = delete;
   PrivateParts& operator=(const PrivateParts&) = delete;
 
-  // Parts do not overlap, and nothing has been done with their blocks yet. One thread at a time, beside
-  // readers. The old table is kept for readers that still use it: libraries that come late are few.
+  // Parts do not overlap, and nothing has been done with their blocks yet. One thread at a time; other
+  // threads may read in the meantime. The old table is kept for readers that still use it: libraries that
+  // come late are few.
   void add(std::span<const Part> parts) {
     auto ranges = std::make_unique<Ranges>(*ranges_.load());
     for (const auto& [offset, bytes] : parts) ranges->emplace_back(offset, offset + bytes);
     std::sort(ranges->begin(), ranges->end());
+    for (std::size_t i = 1; i < ranges->size(); ++i)
+      MUSUBI_CHECK((*ranges)[i - 1].second <= (*ranges)[i].first, "private parts overlap");
     ranges_.store(ranges.get());
     kept_.push_back(std::move(ranges));
   }
@@ -41,6 +45,7 @@ class PrivateParts {
 
   // Whether any of [begin, end) is private.
   bool touch(std::size_t begin, std::size_t end) const {
+    MUSUBI_CHECK(begin <= end);
     const Ranges& ranges = *ranges_.load();
     auto range = std::upper_bound(ranges.begin(), ranges.end(), std::pair{begin, SIZE_MAX});
     if (range != ranges.end() && range->first < end) return true;
@@ -49,6 +54,7 @@ class PrivateParts {
   // Calls visit(begin, end) for each shared part of [begin, end) of the views, in order.
   template <class Visit>
   void for_each_shared_part(std::size_t begin, std::size_t end, Visit&& visit) const {
+    MUSUBI_CHECK(begin <= end);
     const Ranges& ranges = *ranges_.load();
     auto range = std::upper_bound(ranges.begin(), ranges.end(), std::pair{begin, SIZE_MAX});
     if (range != ranges.begin()) --range;

@@ -1,5 +1,7 @@
 #include "coherence/core/race_log.h"
 
+#include "base/check.h"
+
 namespace musubi::coherence {
 
 void RaceLog::note_race(std::uintptr_t first, Rank other, bool joined) noexcept {
@@ -10,6 +12,7 @@ void RaceLog::note_race(std::uintptr_t first, Rank other, bool joined) noexcept 
 }
 
 void RaceLog::note(std::uintptr_t address, std::size_t bytes, Rank other, bool kept_whole) noexcept {
+  MUSUBI_CHECK(bytes != 0);
   lock_.lock();
   std::size_t i = 0;
   while (i < count_ && places_[i].address != address) ++i;

@@ -1,4 +1,4 @@
-// What a rank found changed by two ranks without an order between them, for the end of the job: the first
+// The places that two ranks have changed without an order between them, for the end of the job: the first
 // byte, and for the report of races the first words.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Where a rank keeps which readers of its blocks it serves itself, and where it asks for blocks of others
-// (docs/decisions/readers.md): in registered memory behind the marks of visitors. All of it is advice. What
-// is lost or wrong costs a reader some trips, and nothing else depends on it.
+// The readers of its blocks that a rank serves itself, and the ranks that it asks for blocks of other homes
+// (docs/decisions/readers.md): in registered memory after the marks of visitors. All of it is advice. Lost or
+// wrong advice costs a reader some trips, and nothing else depends on it.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/check.h"
 #include "base/ids.h"
 
 namespace musubi::coherence {
@@ -52,6 +53,7 @@ class RelayParent {
  public:
   constexpr explicit RelayParent(std::uint64_t raw) : raw_(raw) {}
   static constexpr RelayParent of(BlockId block, Rank rank) {
+    MUSUBI_CHECK(rank.value + 1 < 1u << rank_bits);
     return RelayParent((block.value + 1) << rank_bits | (rank.value + 1));
   }
   constexpr std::uint64_t raw() const { return raw_; }
@@ -97,12 +99,12 @@ class RelayBoard {
     if (chosen == 0 || chosen == name) return std::nullopt;
     return Rank{static_cast<std::uint32_t>(chosen) - 1};
   }
-  // This rank begins to bring the version, which others will find here.
+  // This rank begins to bring the version, which its readers will find here.
   void announce(LogicalTime version) const noexcept { word(record_.coming).store(version.value); }
   bool is_coming(BlockId block, LogicalTime version) const noexcept {
     return word(record_.block).load() == block.value + 1 && word(record_.coming).load() >= version.value;
   }
-  // Whether others ask here for the block, and did so for the version before or that one.
+  // Whether other ranks ask here for the block, and asked for one of these two versions.
   bool has_readers(BlockId block, LogicalTime before, LogicalTime newest) const noexcept {
     if (word(record_.block).load() != block.value + 1) return false;
     const std::uint64_t asked = word(record_.newest).load();
@@ -127,7 +129,7 @@ class RelayBoard {
     word(record_.newest).store(wanted);
     return true;
   }
-  // Result: false for a version older than others ask for.
+  // Result: false for a version older than the newest one asked for.
   bool note_version(std::uint64_t wanted) const noexcept {
     std::uint64_t newest = word(record_.newest).load();
     if (wanted < newest) return false;
@@ -136,10 +138,12 @@ class RelayBoard {
     return true;
   }
   bool is_abandoned(unsigned i) const noexcept {
+    MUSUBI_CHECK(i < RelayRecord::places_max);
     return word(record_.asked[i]).load() < word(record_.before).load();
   }
   // Another digit at each rank on the way, so that all branches fill.
   static unsigned branch_of(Rank asker, unsigned places, unsigned links) noexcept {
+    MUSUBI_CHECK(places != 0);
     std::uint64_t hash = (asker.value + 1) * 0x9E3779B97F4A7C15u >> 8;
     for (; links != 0; --links) hash /= places;
     return static_cast<unsigned>(hash % places);

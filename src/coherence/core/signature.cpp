@@ -4,6 +4,8 @@
 #include <atomic>
 #include <bit>
 
+#include "base/check.h"
+
 namespace musubi::coherence {
 
 Signature::Signature(std::byte* board, std::size_t notices_max, Hooks hooks)
@@ -16,8 +18,8 @@ Signature::Signature(std::byte* board, std::size_t notices_max, Hooks hooks)
       slots_(notices_max),
       scratch_(notices_max + 1) {}
 
-// Before the first write to the board. What changes nothing leaves the sequence word alone: ranks that read
-// each other's signatures again and again would go on for ever.
+// Before the first write to the board. A call that changes nothing leaves the sequence word alone: ranks that
+// read each other's signatures again and again would never finish.
 void Signature::begin_change() {
   const std::atomic_ref<std::uint64_t> sequence(board_->sequence);
   if (sequence.load(std::memory_order_relaxed) % 2 == 0) sequence.fetch_add(1);
@@ -39,24 +41,28 @@ std::size_t Signature::slot_of(BlockId block) const {
 }
 
 void Signature::put_at(std::size_t slot, std::size_t position) {
+  MUSUBI_CHECK(position < capacity_ && slot < index_.size());
   index_[slot] = position + 1;
   slots_[position] = slot;
   ++index_writes_;
 }
 
-// Before notices are dropped. The table is many times as large as what most signatures hold.
+// Before notices are dropped. The table is many times as large as most signatures.
 void Signature::empty_index() {
+  MUSUBI_CHECK(board_->count <= capacity_);
   for (std::size_t i = 0; i < board_->count; ++i) index_[slots_[i]] = 0;
   index_writes_ += board_->count;
 }
 
 void Signature::fill_index() {
+  MUSUBI_CHECK(board_->count <= capacity_);
   for (std::size_t i = 0; i < board_->count; ++i) put_at(slot_of(notices_[i].block), i);
 }
 
 // Dropping an eighth at a time keeps the cost of an addition constant; the minimum covers all that is
-// dropped. What is `added` may be among the oldest. Result: whether it is to stay.
+// dropped. `added` may be among the oldest. Result: whether it is to stay.
 bool Signature::drop_oldest(LogicalTime added) {
+  MUSUBI_CHECK(board_->count == capacity_);
   const std::size_t count = board_->count;
   const std::size_t drop = std::max<std::size_t>(1, capacity_ / 8);
   for (std::size_t i = 0; i < count; ++i) scratch_[i] = notices_[i].write_ts;
@@ -75,7 +81,7 @@ bool Signature::drop_oldest(LogicalTime added) {
   board_->count = kept;
   if (!hooks_.injected(InjectedBug::overflow_without_minimum)) {
     board_->minimum = later(board_->minimum, limit);
-    minimum_stamp_ = stamp_;  // it covers what was added just now: forget() must not take it away
+    minimum_stamp_ = stamp_;  // it covers the notice added just now: forget() must not take it away
   }
   fill_index();
   return added > limit;

@@ -1,7 +1,7 @@
 // The own signature of a rank: a bounded set of write notices, at most one per block, and the minimum write
 // timestamp (paper TS, section 3.3). It lies in registered memory: a rank that takes a lock from this one
-// reads it, as a whole by one-sided gets, or what was added since it last did by a call
-// (sync/signature_since.h). A sequence word tells the reader whether it saw one state of the signature.
+// reads it, as a whole by one-sided gets, or the notices added since its last look by a call
+// (sync/signature_reader.h). A sequence word tells the reader whether it saw one state of the signature.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +37,8 @@ class Signature {
   // `board`: signature_bytes(notices_max) zero bytes.
   Signature(std::byte* board, std::size_t notices_max, Hooks hooks = {});
 
-  // Adds the notice unless a newer one of its block is there. Where the signature is full, the notices with
-  // the smallest write timestamps are dropped, this one too, and the minimum rises to cover them. Any thread.
+  // Adds the notice unless a newer one of its block is there. If the signature is full, the notices with the
+  // smallest write timestamps are dropped, this one too, and the minimum rises to cover them. Any thread.
   void add(const Notice& notice);
   void add_all(SignatureView signature);
 
@@ -51,7 +51,7 @@ class Signature {
     lock_.unlock();
     return mark;
   }
-  // Drops what was added before `mark` was given.
+  // Drops the notices added before `mark` was given.
   void forget(std::uint64_t mark);
 
   // For a signature that one task uses alone: its content, valid until it changes; and emptying it.
@@ -62,7 +62,7 @@ class Signature {
 
   std::size_t size() const { return static_cast<std::size_t>(board_->count); }
   LogicalTime minimum() const { return board_->minimum; }
-  // Slots of the index that were written so far: what additions and forget() cost. For tests.
+  // Slots of the index that were written so far: the cost of additions and forget(). For tests.
   std::uint64_t index_writes() const { return index_writes_; }
 
  private:
@@ -86,7 +86,7 @@ class Signature {
   std::vector<std::size_t> index_;  // open addressing: 1 + position of the block's notice
   std::vector<std::size_t> slots_;  // where in the index each notice stands
   std::uint64_t index_writes_ = 0;
-  std::vector<LogicalTime> scratch_;  // for the choice of what to drop
+  std::vector<LogicalTime> scratch_;  // for the choice of the notices to drop
 };
 
 }  // namespace musubi::coherence

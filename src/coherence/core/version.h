@@ -1,4 +1,4 @@
-// Versions of a block: what its home says of one, and the rank that gives it.
+// Versions of a block as its home names them, and the rank that gives the bytes of one.
 #pragma once
 
 #include "base/ids.h"
@@ -12,7 +12,7 @@ struct Version {
   LogicalTime read_ts;
 };
 
-// The giver of bytes, and what it knows of the block.
+// The giver of bytes, and its knowledge of the block.
 struct Giver {
   Rank rank;
   std::uint64_t atomic_words;  // BlockWords

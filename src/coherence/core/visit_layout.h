@@ -1,4 +1,4 @@
-// Where visitors leave their marks, in registered memory behind the words of the blocks
+// The marks of visitors, in registered memory after the words of the blocks
 // (docs/decisions/private_blocks.md), and after these the boards of relays and of changes. Zero at start,
 // sparse, at the same place on every rank.
 #pragma once
@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
 #include "coherence/core/block_words.h"
 #include "coherence/core/change_record.h"
 #include "coherence/core/relay_board.h"
@@ -35,8 +36,8 @@ class VisitLayout {
 
   // How many releases of the rank have begun.
   constexpr std::uint64_t epoch() const { return begin_; }
-  // Not zero: no visitor may change what threads of the rank look at. The word behind it: blocks whose
-  // private bytes are not those of their newest version.
+  // Not zero: no visitor may change bytes that threads of the rank may see. The word after it: the number of
+  // blocks whose private bytes are not those of their newest version.
   constexpr std::uint64_t order() const { return begin_ + 8; }
   constexpr std::uint64_t held_back() const { return begin_ + 16; }
   // Not zero: no thread here runs program code before all visitors have left.
@@ -45,12 +46,18 @@ class VisitLayout {
   constexpr std::uint64_t visitors() const { return begin_ + 32; }
   // How many visitors have marked something at the rank.
   constexpr std::uint64_t visits() const { return begin_ + line; }
-  constexpr std::uint64_t mark(unsigned level, std::uint64_t index) const { return level_[level] + index; }
+  constexpr std::uint64_t mark(unsigned level, std::uint64_t index) const {
+    MUSUBI_CHECK(level < levels);
+    return level_[level] + index;
+  }
   constexpr RelayLayout relays() const { return RelayLayout(relays_); }
   constexpr ChangeLayout changes() const { return ChangeLayout(changes_); }
-  // How many marks the level has; bytes behind them, up to a whole line, are never set.
-  constexpr std::uint64_t count(unsigned level) const { return count_[level]; }
-  // Of the region that holds the words of the blocks, too; a multiple of their size.
+  // How many marks the level has; bytes after them, up to a whole line, are never set.
+  constexpr std::uint64_t count(unsigned level) const {
+    MUSUBI_CHECK(level < levels);
+    return count_[level];
+  }
+  // The size of the region, which holds the words of the blocks, too; a multiple of their size.
   constexpr std::uint64_t region_bytes() const { return end_; }
 
  private:

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/check.h"
 #include "base/task_group.h"
 #include "fabric/transfer.h"
 #include "fabric/waiting.h"
@@ -13,8 +14,9 @@ namespace musubi::coherence::entry {
 
 using fabric::Step;
 
-Barriers::Barriers(Ground& ground, Pages& pages, Updates& updates)
+Barriers::Barriers(Ground& ground, Pages& pages, Updates& updates, std::uint64_t unused_barriers)
     : ground_(ground),
+      unused_barriers_(unused_barriers),
       pages_(pages),
       updates_(updates),
       receivers_(ground.board.layout().copy_set_words),
@@ -23,6 +25,7 @@ Barriers::Barriers(Ground& ground, Pages& pages, Updates& updates)
       words_(std::max(words_at_once, receivers_.size()) * sizeof(std::uint64_t)) {}
 
 void Barriers::change_manager(vm::BlockRun blocks, Rank manager) {
+  MUSUBI_CHECK(manager.value < ground_.fabric.ranks());
   lock_.lock();
   for (std::uint64_t i = 0; i < blocks.count; ++i) {
     moves_.push_back({BlockId{blocks.first.value + i}, 0, 0, 0, manager, ground_.self().value});
@@ -30,10 +33,10 @@ void Barriers::change_manager(vm::BlockRun blocks, Rank manager) {
   lock_.unlock();
 }
 
-// A rank that is told, and one that is not: a rank that was in the copy set of a page before this rank looks
-// is told. One that comes later has mapped the page since the last barrier, and looks at every rank's list.
-// Those of the last barrier are told while this rank looks: mostly they are the same. A manager is told by
-// the same operation that looks.
+// A rank that was in the copy set of a page before this rank looks is told. A rank that joins later has
+// mapped the page since the last barrier, and looks at every rank's list. The ranks told at the last barrier
+// are told while this rank looks: mostly they are the same. A manager is told by the same operation that
+// looks.
 Task<> Barriers::announce() {
   co_await pages_.commit();
   const std::uint64_t epoch = ground_.epoch.load() + 1;
@@ -64,8 +67,9 @@ Task<> Barriers::announce() {
   co_await group.drain();
 }
 
-// What fits of the list at `offset`.
+// Packs as much of the list at `offset` as fits.
 void Barriers::pack(const Runs& list, std::uint64_t offset, std::uint64_t epoch) {
+  MUSUBI_CHECK(!list.empty());
   Parcel head{epoch, offset, static_cast<std::uint32_t>(list.size()), Contents::list};
   std::size_t bytes = 0;
   for (const Run& run : list) bytes += run.bytes;
@@ -96,7 +100,7 @@ Runs Barriers::list_of_barrier() {
   return list;
 }
 
-// Everybody must know who manages a page. Result: whether somebody else manages one from now on.
+// Every rank must know the manager of a page. Result: whether another rank manages one from now on.
 bool Barriers::add_moves(Runs& list) {
   lock_.lock();
   Runs moves = std::move(moves_);
@@ -106,7 +110,7 @@ bool Barriers::add_moves(Runs& list) {
   return !moves.empty();
 }
 
-// One look for neighbours that have one manager.
+// Neighbours with the same manager share one look.
 Task<> Barriers::find_receivers(std::uint64_t epoch) {
   const std::size_t most = words_at_once / receivers_.size();
   std::uint64_t count = 0;
@@ -147,6 +151,7 @@ fabric::Step Barriers::told_step(std::uint64_t epoch) const {
 }
 
 Task<> Barriers::tell(Rank rank, std::uint64_t epoch) {
+  MUSUBI_CHECK(rank != ground_.self());
   const Step step = told_step(epoch);
   co_await fabric::transfer(ground_.fabric, rank, std::span{&step, 1});
 }
@@ -175,12 +180,12 @@ Task<> Barriers::settle() {
     if (run.bytes == 0) moves.push_back(run);
   }
   co_await change_managers(std::move(moves), epoch);
-  co_await pages_.unmap_unused(epoch, ground_.parameters.entry_unused_barriers);
+  co_await pages_.unmap_unused(epoch, unused_barriers_);
   ground_.epoch.store(epoch);
   set_own_word(ground_.board.layout().ready, epoch);
 }
 
-// Of several ranks that ask, the highest decides, by what it asked last: all ranks find the same.
+// If several ranks ask, the last request of the highest rank decides: all ranks find the same.
 Task<> Barriers::change_managers(Runs moves, std::uint64_t epoch) {
   std::stable_sort(moves.begin(), moves.end(), [](const Run& a, const Run& b) {
     return a.block != b.block ? a.block < b.block : a.time < b.time;

@@ -1,5 +1,5 @@
-// What a barrier makes consistent (paper SMS, section 5.5): each rank lists what it wrote since the last one,
-// tells the ranks that have copies, and takes what others have told it. Updates and times of locks then end.
+// Consistency at a barrier (paper SMS, section 5.5): each rank lists its writes since the last one, tells the
+// ranks that have copies, and takes the lists told by other ranks. Updates and times of locks then end.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,10 @@ namespace musubi::coherence::entry {
 
 class Barriers {
  public:
-  Barriers(Ground& ground, Pages& pages, Updates& updates);
+  // A page unused for `unused_barriers` barriers is unmapped; 0: none is.
+  Barriers(Ground& ground, Pages& pages, Updates& updates, std::uint64_t unused_barriers);
 
-  // At the next barrier, on all ranks. Where several ranks ask, that of the highest number decides; of one
+  // At the next barrier, on all ranks. If several ranks ask, the one with the highest number decides; of one
   // rank, the last call. Any thread.
   void change_manager(vm::BlockRun blocks, Rank manager);
   // Before the other ranks are waited for. Under the door.
@@ -53,6 +54,7 @@ class Barriers {
   static constexpr std::size_t words_at_once = 512;
 
   Ground& ground_;
+  const std::uint64_t unused_barriers_;
   Pages& pages_;
   Updates& updates_;
   // A bit per rank: those of the copy sets; at first, as they were at the last barrier.

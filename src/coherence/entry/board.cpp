@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/check.h"
+
 namespace musubi::coherence::entry {
 
 Runs Board::load(const ListHead& head) const {

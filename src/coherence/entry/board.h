@@ -51,7 +51,7 @@ class Board {
   std::uint64_t& word(std::uint64_t offset) const { return *reinterpret_cast<std::uint64_t*>(own_ + offset); }
 
   Runs load(const ListHead& head) const;
-  // No other rank reads the list meanwhile. Sizes::list_bytes that are too few are an Overflow.
+  // No other rank reads the list during the call. Sizes::list_bytes that are too few are an Overflow.
   void store(ListHead& head, const Runs& runs);
 
  private:
@@ -62,8 +62,9 @@ class Board {
   const Layout layout_;
   std::byte* const own_;
   Overflow* const overflow_;
-  std::uint64_t next_;  // memory for lists that nobody has had
-  // What lists have outgrown, by the logarithm of the capacity; 0: none. Each begins with the next one.
+  std::uint64_t next_;  // memory for lists that was never used
+  // Memory that lists have outgrown, by the logarithm of the capacity; 0: none. Each begins with the next
+  // one.
   std::array<std::uint64_t, 64> free_{};
 };
 

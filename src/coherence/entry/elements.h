@@ -11,7 +11,7 @@
 
 namespace musubi::coherence::entry {
 
-// Where the elements of a segment lie in one of its blocks. Elements count from the segment's begin; a block
+// The places of a segment's elements in one of its blocks. Elements count from the segment's begin; a block
 // may begin and end inside of one.
 class Elements {
  public:
@@ -19,7 +19,7 @@ class Elements {
       : bytes_(std::max<std::size_t>({1, segment.element_bytes, segment.merge_unit})),
         phase_((block.value - segment.first_block.value) * segment.block_bytes % bytes_) {}
 
-  // Of the element around offset `at` of the block, inside the block.
+  // The bounds of the element around offset `at` of the block, inside the block.
   std::size_t begin_of(std::size_t at) const {
     const std::size_t behind = (at + phase_) % bytes_;
     return at > behind ? at - behind : 0;
@@ -43,7 +43,7 @@ inline std::size_t next_difference(const std::byte* a, const std::byte* b, std::
   while (at < end && a[at] == b[at]) ++at;
   return at;
 }
-// Result: the last offset behind which the two are equal up to `end`, or `begin`.
+// Result: the last offset after which the two are equal up to `end`, or `begin`.
 inline std::size_t last_difference(const std::byte* a, const std::byte* b, std::size_t begin,
                                    std::size_t end) {
   constexpr std::size_t stretch = 256;
@@ -73,7 +73,7 @@ inline bool differ(const std::byte* a, const std::byte* b, std::size_t bytes) {
 }
 
 // Calls visit(begin, end) for each longest run of elements that differ in the first `end` bytes, from offset
-// `at` on. Nobody changes the bytes meanwhile.
+// `at` on. No other thread changes the bytes during the call.
 template <class Visit>
 void for_each_change(const std::byte* now, const std::byte* before, std::size_t at, std::size_t end,
                      const Elements& elements, Visit&& visit) {

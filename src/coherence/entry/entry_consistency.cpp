@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/check.h"
+
 namespace musubi::coherence {
 
 EntryConsistency::EntryConsistency(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm,
@@ -22,14 +24,14 @@ EntryConsistency::EntryConsistency(const vm::Space& space, fabric::Fabric& fabri
       pages_(ground_),
       updates_(ground_, pages_),
       locks_(ground_, pages_, updates_, entry_memory.sizes.locks),
-      barriers_(ground_, pages_, updates_),
+      barriers_(ground_, pages_, updates_, entry_memory.unused_barriers),
       block_locks_(fabric, grants,
                    {words_region, offsetof(BlockWords, owner), sizeof(BlockWords), tail_from_owner,
                     reinterpret_cast<std::byte*>(memory.words)},
                    remote_lock::LockKey::of_block, parameters.hooks) {}
 
-// Segments stay, so what was found once holds. A rank has a segment before it passes the barrier after which
-// others may touch it.
+// Segments stay, so a finding holds for good. A rank has a segment before it passes the barrier after which
+// other ranks may touch it.
 bool EntryConsistency::has_blocks() const noexcept {
   if (has_blocks_.load(std::memory_order_relaxed)) return true;
   const std::span<const vm::Segment> segments = ground_.space.segments();
@@ -59,10 +61,10 @@ Task<> EntryConsistency::retake(LockId lock) {
   co_await locks_.take(lock, ground_.self());
 }
 
-// A critical section of a lock of the block's own, to which nothing is bound but what modifications change.
+// A critical section of a lock of the block's own, to which only the changes of modifications are bound.
 Task<> EntryConsistency::modify(BlockId id, Modification& modification) {
   auto pass = co_await modify_gates_.of(id).enter();
-  const remote_lock::Taken taken = co_await block_locks_.lock(id.value, ground_.space.initial_home(id));
+  const remote_lock::Acquisition taken = co_await block_locks_.lock(id.value, ground_.space.initial_home(id));
   {
     auto door = co_await ground_.door.enter();
     const std::uint64_t head = ground_.board.head_of_atomics(id);

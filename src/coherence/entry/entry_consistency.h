@@ -1,6 +1,6 @@
-// The policy `entry`: implicitly binding entry consistency, IBEC (Midorikawa and Iizuka, paper SMS). What a
-// rank writes while it holds a lock is bound to that lock, and the next holder gets it with the lock. At a
-// barrier everything becomes consistent. Nothing else is promised: no flush, no plain flag.
+// The policy `entry`: implicitly binding entry consistency, IBEC (Midorikawa and Iizuka, paper SMS). The
+// writes of a rank while it holds a lock are bound to that lock, and the next holder gets them with the lock.
+// At a barrier everything becomes consistent. Nothing else is promised: no flush, no plain flag.
 // docs/decisions/policies.md says why it is right.
 //
 // All threads of a rank that touch such memory meet at its barriers.
@@ -31,12 +31,13 @@ class PageManagers {
   ~PageManagers() = default;
 };
 
-// What the policy needs besides the memory of all policies.
+// The memory of this policy, in addition to that of all policies.
 struct EntryMemory {
   entry::Sizes sizes;
   std::byte* own = nullptr;  // this rank's part of updates_region: Layout::of(sizes).bytes zero bytes
   std::uint8_t number = 0;   // Segment::policy of its segments
   entry::Overflow* overflow = nullptr;
+  std::uint64_t unused_barriers = 0;  // after which an unused page is unmapped; 0: never
 };
 
 // One object per rank; any thread of it.

@@ -1,4 +1,4 @@
-// What the parts of the policy stand on.
+// The common ground of the parts of the policy.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Ground {
   // Held by each release, acquire and atomic operation, around the gates of blocks. Its holder waits for no
   // other rank's tasks.
   Gate door;
-  // A Lamport clock (under the door): what this rank releases gets a greater one than all that it has
+  // A Lamport clock (under the door): a release of this rank gets a greater clock than all that it has
   // acquired.
   std::uint64_t clock = 0;
   // Barriers passed. Changes while no thread of the rank runs program code.

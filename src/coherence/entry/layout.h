@@ -1,5 +1,5 @@
-// The registered memory of the policy: what other ranks read and write there with one-sided operations. The
-// same on every rank.
+// The registered memory of the policy: other ranks read and write it with one-sided operations. The same on
+// every rank.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace musubi::coherence::entry {
 
-// Of one list of runs. All zeros: an empty list.
+// The head of one list of runs. All zeros: an empty list.
 struct ListHead {
   std::uint64_t epoch;     // barriers passed when it was made: one of another epoch is empty
   std::uint64_t clock;     // no run in it has a greater one
@@ -21,12 +21,12 @@ struct ListHead {
 };
 static_assert(sizeof(ListHead) == 40);
 
-// What a rank tells another one at a barrier: its list, and with it as much as fits into a parcel, so that
-// small updates need no gets.
+// The message of a rank to another one at a barrier: its list, and with it as much as fits into a parcel, so
+// that small updates need no gets.
 enum class Contents : std::uint32_t {
   list,  // where it is
-  runs,  // the runs themselves, behind the head
-  all,   // and behind the runs their bytes, one behind the other
+  runs,  // the runs themselves, after the head
+  all,   // and after the runs their bytes, contiguous
 };
 struct Parcel {
   std::uint64_t epoch;   // the barrier, counted from 1
@@ -44,7 +44,7 @@ struct Sizes {
   std::size_t parcel_bytes = 4096;  // a multiple of 64
 };
 
-// Offsets in the region. Sparse: what nobody uses takes no memory.
+// Offsets in the region. Sparse: unused parts take no memory.
 struct Layout {
   std::uint64_t updated;  // word: barriers whose updates this rank has applied to its copies
   std::uint64_t ready;    // word: barriers after which this rank answers for the blocks that it manages

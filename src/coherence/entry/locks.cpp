@@ -5,7 +5,7 @@
 
 namespace musubi::coherence::entry {
 
-// A list of before the last barrier is empty: what it named is everywhere.
+// A list from before the last barrier is empty: its updates are everywhere.
 ListHead& Locks::head_of_epoch(std::uint64_t offset) {
   ListHead& head = ground_.board.head(offset);
   const std::uint64_t epoch = ground_.epoch.load();
@@ -17,7 +17,7 @@ ListHead& Locks::head_of_epoch(std::uint64_t offset) {
   return head;
 }
 
-// What the program wrote before is not bound to this lock.
+// Earlier writes of the program are not bound to this lock.
 Task<> Locks::take(LockId lock, Rank giver) {
   co_await pages_.commit();
   if (giver != ground_.self()) co_await bring(ground_.board.head_of_lock(lock), giver);
@@ -51,7 +51,7 @@ Task<> Locks::give(LockId lock) {
   if (held_ == 0) pages_.forget_committed();
 }
 
-// Several locks may be held: what is committed in that time is bound to each of them.
+// Several locks may be held: updates committed in that time are bound to each of them.
 Runs Locks::committed_since(const Holding& holding) {
   Runs runs;
   if (!holding.held) return runs;

@@ -1,5 +1,5 @@
-// What is bound to each lock: all that a rank that held it has released between its acquire and its release
-// (paper SMS, sections 3.2 and 5.3). The last holder has the whole list, and the bytes.
+// The updates bound to each lock: all that a rank that held it has released between its acquire and its
+// release (paper SMS, sections 3.2 and 5.3). The last holder has the whole list, and the bytes.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@ class Locks {
 
   // This rank has the lock, and `giver` had it before: another rank, or this one.
   Task<> take(LockId lock, Rank giver);
-  // Binds what was written since take(). Before any other rank gets the lock.
+  // Binds the writes since take(). Before any other rank gets the lock.
   Task<> give(LockId lock);
 
-  // The list at offset `head` of the region, as that of a lock: bring what `giver` has added; add.
+  // The list at offset `head` of the region, as that of a lock: bring the additions of `giver`; add.
   Task<> bring(std::uint64_t head, Rank giver);
   void add(std::uint64_t head, Runs runs);
 
  private:
   // A lock that this rank holds.
   struct Holding {
-    std::uint64_t clock;     // when it was taken: what was committed since has a greater one
-    std::uint64_t position;  // in what Pages has committed
+    std::uint64_t clock;     // when it was taken: later updates have a greater one
+    std::uint64_t position;  // in the updates that Pages has committed
     bool held;
   };
   ListHead& head_of_epoch(std::uint64_t head);

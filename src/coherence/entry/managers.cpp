@@ -5,8 +5,8 @@
 
 namespace musubi::coherence::entry {
 
-// The copy set is made anew at the new manager: each rank with a copy joins it. The ranks that release at the
-// next barrier may miss some of them, as they may miss ranks that map the page for the first time.
+// The new manager builds its own copy set: each rank with a copy joins it. The ranks that release at the next
+// barrier may miss some of them, as they may miss ranks that map the page for the first time.
 Task<> Pages::change_manager(BlockId id, Rank manager, std::uint64_t epoch) {
   const Rank before = this->manager(id);
   if (before == manager) co_return;
@@ -50,7 +50,7 @@ Task<> Pages::unmap_unused(std::uint64_t epoch, std::uint64_t unused_max) {
     }
     if (is_due) {
       ground_.vm.close({id, 1});
-      b.entry.state = State::invalid_clean;
+      b.entry.copy.state = State::invalid_clean;
       page.turned = epoch;
     }
     watch(id);

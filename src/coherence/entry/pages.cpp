@@ -4,6 +4,7 @@
 #include <array>
 #include <new>
 
+#include "base/check.h"
 #include "coherence/rules/states.h"
 #include "fabric/transfer.h"
 
@@ -32,7 +33,7 @@ Task<bool> Pages::fault(BlockId id, vm::Access wanted) {
   auto pass = co_await ground_.store.gate(id).enter();
   Block b = block(id);
   const Entry& e = b.entry;
-  if (e.state == State::writable) co_return true;  // another task was faster
+  if (e.copy.state == State::writable) co_return true;  // another task was faster
   if (wanted == vm::Access::read && rules::is_valid(e)) co_return true;
   ground_.count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
   if (!is_mapped(id)) co_await bring(b);
@@ -44,10 +45,10 @@ Task<bool> Pages::fault(BlockId id, vm::Access wanted) {
 void Pages::open(Block& b, vm::Access wanted) {
   Entry& e = b.entry;
   const bool was_valid = rules::is_valid(e);
-  e.state = rules::when_opened(e.state, wanted);
+  e.copy.state = rules::when_opened(e.copy.state, wanted);
   pages_[b.id.value].turned = ground_.epoch.load();
   if (wanted == vm::Access::read) return ground_.vm.open_read({b.id, 1});
-  e.idle_releases = 0;
+  e.habits.idle_releases = 0;
   list(b);
   if (was_valid) {
     ground_.vm.upgrade({b.id, 1});
@@ -58,8 +59,8 @@ void Pages::open(Block& b, vm::Access wanted) {
 }
 
 void Pages::list(Block& b) {
-  if (b.entry.listed) return;
-  b.entry.listed = true;
+  if (b.entry.queues.releases) return;
+  b.entry.queues.releases = true;
   dirty_.add(b.id);
 }
 
@@ -71,8 +72,7 @@ Task<> Pages::bring(Block& b) {
   co_await fetch_from(manager(b.id), b, ground_.board.layout().ready, ground_.epoch.load());
 }
 
-// Once the word at offset `word` of `manager` has come to `epoch`. What this rank knows of the block is
-// newer.
+// Once the word at offset `word` of `manager` has come to `epoch`. The updates known here are newer.
 Task<> Pages::fetch_from(Rank manager, Block& b, std::uint64_t word, std::uint64_t epoch) {
   BufferPool::Buffer remote(ground_.store.scratch());
   std::uint64_t reached = 0;
@@ -123,6 +123,7 @@ void Pages::copy(const std::byte* from, std::byte* to, std::uint32_t bytes) cons
 }
 
 void Pages::fill(Block& b, const std::byte* remote) {
+  MUSUBI_CHECK(remote != b.own && remote != b.published);
   const Run whole{b.id, 0, static_cast<std::uint32_t>(b.extent.bytes), 0, {}, 0};
   const bool is_careless = ground_.injected(InjectedBug::entry_pending_lost);
   const std::span<const Run> newer = is_careless ? std::span<const Run>{} : known(b.id);
@@ -142,24 +143,24 @@ Task<> Pages::commit(BlockId id, std::uint64_t clock) {
   auto pass = co_await ground_.store.gate(id).enter();
   Block b = block(id);
   Entry& e = b.entry;
-  e.listed = false;
-  if (e.state != State::writable) co_return;
-  if (e.idle_releases >= ground_.parameters.downgrade_after_releases) {
+  e.queues.releases = false;
+  if (e.copy.state != State::writable) co_return;
+  if (e.habits.idle_releases >= ground_.parameters.downgrade_after_releases) {
     ground_.vm.downgrade({id, 1});
     ground_.count(Counter::downgrades);
-    e.state = State::readable_clean;
+    e.copy.state = State::readable_clean;
   } else {
     list(b);
   }
   ground_.count(Counter::comparisons);
-  // Threads that write meanwhile add to the next commit.
+  // Writes of other threads during the commit go to the next one.
   const Run part = differing_part(b, clock);
   BufferPool::Buffer now(ground_.store.scratch());
   copy(b.own + part.begin, now.data() + part.begin, part.bytes);
   const Runs changed = publish_changes(b, now.data(), b.published, part);
-  if (e.idle_releases != UINT16_MAX) ++e.idle_releases;
+  if (e.habits.idle_releases != UINT16_MAX) ++e.habits.idle_releases;
   if (changed.empty()) co_return;
-  e.idle_releases = 0;
+  e.habits.idle_releases = 0;
   committed_.push_back(id);
   ground_.count(Counter::releases);
 }
@@ -169,7 +170,7 @@ Run Pages::differing_part(const Block& b, std::uint64_t clock) const {
   const auto bytes = static_cast<std::size_t>(b.extent.bytes);
   const std::size_t first = next_difference(b.own, b.published, 0, bytes);
   if (first == bytes) return {b.id, 0, 0, clock, ground_.self(), 0};
-  // Who writes meanwhile may make the two equal again.
+  // A thread that writes at the same time may make the two equal again.
   const std::size_t behind_last = std::max(last_difference(b.own, b.published, first, bytes), first + 1);
   const Elements in = elements(b);
   const std::size_t begin = in.begin_of(first);
@@ -181,6 +182,7 @@ Run Pages::differing_part(const Block& b, std::uint64_t clock) const {
 
 // Inside of `range`, whose clock and writer the result has. It is known here from now on.
 Runs Pages::publish_changes(Block& b, const std::byte* now, const std::byte* before, Run range) {
+  MUSUBI_CHECK(range.end() <= b.extent.bytes);
   Runs changed;
   for_each_change(now, before, range.begin, range.end(), elements(b),
                   [&](std::size_t begin, std::size_t end) {
@@ -198,7 +200,7 @@ Task<Runs> Pages::modify(BlockId id, Modification& modification, std::uint64_t c
   auto pass = co_await ground_.store.gate(id).enter();
   Block b = block(id);
   if (!is_mapped(id)) co_await bring(b);
-  pages_[id.value].turned = ground_.epoch.load() + 1;  // others read what it changes after the next barrier
+  pages_[id.value].turned = ground_.epoch.load() + 1;  // other ranks read its changes after the next barrier
   BufferPool::Buffer before(ground_.store.scratch());
   BufferPool::Buffer now(ground_.store.scratch());
   const auto bytes = static_cast<std::uint32_t>(b.extent.bytes);
@@ -212,6 +214,7 @@ Task<Runs> Pages::modify(BlockId id, Modification& modification, std::uint64_t c
 }
 
 Task<> Pages::apply(std::span<const Run> runs, const std::byte* bytes, bool mapped_only) {
+  MUSUBI_CHECK(!runs.empty());
   const BlockId id = runs.front().block;
   auto pass = co_await ground_.store.gate(id).enter();
   const bool mapped = is_mapped(id);

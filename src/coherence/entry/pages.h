@@ -1,6 +1,6 @@
 // The pages of one rank. A page is unmapped (this rank is not in its copy set), or without access, readable,
-// or writable (paper SMS, section 5.2). The public copy always holds what was released or acquired: it is the
-// twin of what the program writes, and other ranks read from it.
+// or writable (paper SMS, section 5.2). The public copy always holds the released and acquired updates: it is
+// the twin of the program's bytes, and other ranks read from it.
 #pragma once
 
 #include <atomic>
@@ -26,19 +26,19 @@ class Pages {
 
   // As Protocol::fault().
   Task<bool> fault(BlockId id, vm::Access wanted);
-  // Releases what the program has written since the last commit: it becomes known here, with a clock of its
-  // own. Under the door.
+  // Releases the program's writes since the last commit: it becomes known here, with a clock of its own.
+  // Under the door.
   Task<> commit();
-  // `bytes` are what `runs`, of one block, name at their writers, or newer, one behind the other. What is
-  // newer than what is known here is applied, whether or not the page is mapped; `mapped_only`: only if it
-  // is. Under the door.
+  // `bytes` are the bytes of `runs`, of one block, at their writers, or newer ones, contiguous. Updates newer
+  // than those known here are applied, whether or not the page is mapped; `mapped_only`: only if it is. Under
+  // the door.
   Task<> apply(std::span<const Run> runs, const std::byte* bytes, bool mapped_only);
-  // Runs `modification` on the block, and makes what it changes known, with clock `clock`. Result: what it
-  // changed. Under the door.
+  // Runs `modification` on the block, and makes its changes known, with clock `clock`. Result: the changes.
+  // Under the door.
   Task<Runs> modify(BlockId id, Modification& modification, std::uint64_t clock);
   void adopt(BlockId first, std::uint64_t count);
 
-  // Under the door. What was written, as far as it is known here, since the last barrier: sorted by place.
+  // Under the door. The blocks written since the last barrier, as far as this rank knows, sorted by place.
   std::span<const Run> known(BlockId id) const;
   // The blocks that commits have changed, in that order, some of them several times; from `position` on.
   std::size_t position() const { return committed_.size(); }
@@ -64,8 +64,8 @@ class Pages {
   // From the barrier `epoch` on `manager` manages the page. All ranks have applied the updates of that
   // barrier, or will say so in their word `updated`. All ranks call it in the same order.
   Task<> change_manager(BlockId id, Rank manager, std::uint64_t epoch);
-  // Takes the access from pages that were open for `unused_max` barriers, and unmaps those that nobody has
-  // touched for as many barriers since then. 0: never.
+  // Takes the access from pages that were open for `unused_max` barriers, and unmaps those without an access
+  // for as many barriers since then. 0: never.
   Task<> unmap_unused(std::uint64_t epoch, std::uint64_t unused_max);
 
  private:

@@ -12,7 +12,7 @@ Run part_of(const Run& run, std::uint32_t begin, std::uint32_t end) {
   return part;
 }
 
-// The first of `runs` that ends behind the begin of `run`.
+// The first of `runs` that ends after the begin of `run`.
 std::span<const Run> from_first_overlap(const Run& run, std::span<const Run> runs) {
   const auto first = std::partition_point(runs.begin(), runs.end(), [&run](const Run& other) {
     return other.block != run.block ? other.block < run.block : other.end() <= run.begin;

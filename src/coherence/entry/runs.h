@@ -1,5 +1,5 @@
-// Which bytes of which block were written last, by which rank, and when. What ranks tell each other are lists
-// of such runs; the bytes themselves stay in the public copies of the rank that lists them.
+// Which bytes of which block were written last, by which rank, and when. Ranks send each other lists of such
+// runs; the bytes themselves stay in the public copies of the rank that lists them.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct Run {
 };
 static_assert(sizeof(Run) == 32);
 
-// Of two writes to the same byte the later one by happens-before has the greater clock. Where nothing orders
-// them, the rank decides, so that all ranks keep the same.
+// If happens-before orders two writes to the same byte, the later one has the greater clock. If not, the rank
+// decides, so that all ranks keep the same.
 constexpr bool is_older(const Run& a, const Run& b) {
   return a.clock != b.clock ? a.clock < b.clock : a.writer < b.writer;
 }
@@ -37,9 +37,9 @@ using Runs = std::vector<Run, FrameAllocator<Run>>;
 
 // In no list do two runs overlap. Lists are sorted by place (is_before), unless it says otherwise.
 
-// What `newer` leaves of `list`; `list` in any order, which stays.
+// The parts of `list` that `newer` does not cover; `list` in any order, which stays.
 Runs remainder(std::span<const Run> list, std::span<const Run> newer);
-// `newer`, and behind it what it leaves of `list`; both in any order, which stays.
+// `newer`, and after it the parts of `list` that it does not cover; both in any order, which stays.
 void put_in_front(Runs& list, std::span<const Run> newer);
 // `newer` over `known`.
 void lay_over(Runs& known, std::span<const Run> newer);

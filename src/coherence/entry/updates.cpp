@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
 #include "fabric/transfer.h"
 
 namespace musubi::coherence::entry {
@@ -24,7 +25,7 @@ std::optional<std::uint32_t> short_gap(const Run& run, const Run& next) {
   return next.begin - run.end();
 }
 
-// `bytes`: those of the runs, with what lies in short gaps. Leaves those of the runs.
+// `bytes`: those of the runs and of short gaps between them. Keeps those of the runs.
 void drop_gaps(std::span<const Run> runs, std::byte* bytes) {
   std::size_t from = 0;
   std::size_t to = 0;
@@ -43,7 +44,7 @@ Task<> Updates::get(Rank peer, std::uint64_t offset, void* into, std::size_t byt
   co_await fabric::transfer(ground_.fabric, peer, std::span{&step, 1});
 }
 
-// The list at the giver begins with the newest runs. All that this rank had of it is older than what it
+// The list at the giver begins with the newest runs. All its older updates here are older than those it
 // takes.
 Task<> Updates::take_list(Rank giver, std::uint64_t offset) {
   ListHead& own = ground_.board.head(offset);
@@ -94,7 +95,7 @@ Task<> Updates::take_parcel(Rank writer, std::uint64_t parcel, Runs* moves) {
     co_await bring(writer, std::move(wanted), true);
     co_return;
   }
-  // Changes of managers stand behind the updates, and have no bytes.
+  // Changes of managers follow the updates, and have no bytes.
   const auto changes = static_cast<std::size_t>(std::ranges::count(runs, 0u, &Run::bytes));
   const auto* const bytes = reinterpret_cast<const std::byte*>(runs.data() + runs.size());
   co_await apply(runs.first(runs.size() - changes), bytes, true);
@@ -132,8 +133,8 @@ Task<> Updates::bring(Rank peer, Runs runs, bool mapped_only) {
   }
 }
 
-// As many of the first runs as there is room for their bytes, with as few gets: what lies in a short gap
-// between two runs comes along and is dropped. Result: how many.
+// As many of the first runs as there is room for their bytes, with as few gets: bytes of a short gap between
+// two runs are fetched, too, and dropped. Result: how many.
 Task<std::size_t> Updates::bring_some(Rank peer, std::span<const Run> runs, bool mapped_only) {
   BufferPool::Buffer buffer(ground_.store.scratch());
   const std::size_t room = ground_.space.largest_block_bytes();
@@ -163,7 +164,7 @@ Task<std::size_t> Updates::bring_some(Rank peer, std::span<const Run> runs, bool
   co_return count;
 }
 
-// Block by block. `bytes`: those of all runs, one behind the other.
+// Block by block. `bytes`: those of all runs, contiguous.
 Task<> Updates::apply(std::span<const Run> runs, const std::byte* bytes, bool mapped_only) {
   while (!runs.empty()) {
     std::size_t count = 0;

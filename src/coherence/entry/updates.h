@@ -19,7 +19,7 @@ class Updates {
   Updates(Ground& ground, Pages& pages) : ground_(ground), pages_(pages), chunks_(chunk_runs * sizeof(Run)) {}
 
   // Adds the updates of a list at `giver` that are newer than `own` to the pages here and to the list `own`,
-  // whose head lies at the same `offset`. REQUIRES: nobody changes the list at the giver meanwhile.
+  // whose head lies at the same `offset`. REQUIRES: no rank changes the list at the giver during the call.
   Task<> take_list(Rank giver, std::uint64_t offset);
   // Applies the updates of a barrier that `writer` has made to pages that are mapped here: those of the
   // parcel that it has put here; those of its list of the barrier `epoch`. Changes of page managers are added

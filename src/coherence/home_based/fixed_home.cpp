@@ -1,5 +1,6 @@
 #include "coherence/home_based/fixed_home.h"
 
+#include "base/check.h"
 #include "fabric/transfer.h"
 
 namespace musubi::coherence {
@@ -23,11 +24,11 @@ Task<bool> FixedHome::fault(BlockId id, vm::Access wanted) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
   Entry& e = b.entry;
-  if (e.pinned || e.state == State::writable) co_return true;  // another task was faster
+  if (e.copy.pinned || e.copy.state == State::writable) co_return true;  // another task was faster
   if (wanted == vm::Access::read && rules::is_valid(e)) co_return true;
   count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
-  e.wanted = e.wanted || e.was_invalidated;
-  e.was_invalidated = false;
+  e.habits.wanted = e.habits.wanted || e.habits.was_invalidated;
+  e.habits.was_invalidated = false;
   if (!rules::is_valid(e) && !is_at_home(b)) co_await fetch(b);
   open(b, wanted);
   co_return true;
@@ -42,7 +43,7 @@ void FixedHome::open(Block& b, vm::Access wanted) {
     store_.copy_to_public(b);
     count(Counter::twins);
   }
-  e.state = rules::when_opened(e.state, wanted);
+  e.copy.state = rules::when_opened(e.copy.state, wanted);
   const bool is_listed_late = parameters_.hooks.injected(InjectedBug::listed_too_late);
   if (rules::is_dirty(e) && !is_listed_late) list(b);
   if (!is_at_home(b)) note_copy(b);
@@ -50,7 +51,7 @@ void FixedHome::open(Block& b, vm::Access wanted) {
     vm_.open_read({b.id, 1});
     return;
   }
-  e.idle_releases = 0;
+  e.habits.idle_releases = 0;
   if (was_valid) {
     vm_.upgrade({b.id, 1});
   } else {
@@ -60,8 +61,9 @@ void FixedHome::open(Block& b, vm::Access wanted) {
 }
 
 void FixedHome::list(Block& b) {
-  if (b.entry.listed) return;
-  b.entry.listed = true;
+  MUSUBI_CHECK(!b.entry.copy.pinned);
+  if (b.entry.queues.releases) return;
+  b.entry.queues.releases = true;
   dirty_.add(b.id);
 }
 
@@ -78,31 +80,33 @@ Task<> FixedHome::fetch(Block& b) {
 }
 
 void FixedHome::accept(Block& b, const std::byte* data) {
+  MUSUBI_CHECK(data != b.own && data != b.published);
   if (!rules::is_dirty(b.entry)) return store_.copy_from(b, data);
   store_.merge(b, b.published, data, Rebase::yes, Sharing::open, b.initial_home);
 }
 
 bool FixedHome::worth_fetching_ahead(Entry& e) {
-  if (!e.wanted || e.fetches_ahead >= parameters_.fetches_ahead_max) return false;
-  ++e.fetches_ahead;
+  if (!e.habits.wanted || e.habits.fetches_ahead >= parameters_.fetches_ahead_max) return false;
+  ++e.habits.fetches_ahead;
   count(Counter::fetches_ahead);
   return true;
 }
 
 bool FixedHome::invalidate_or_keep(Block& b) {
   if (worth_fetching_ahead(b.entry)) return true;
-  b.entry.wanted = false;
-  b.entry.fetches_ahead = 0;
+  b.entry.habits.wanted = false;
+  b.entry.habits.fetches_ahead = 0;
   invalidate(b);
   return false;
 }
 
 void FixedHome::invalidate(Block& b) {
+  MUSUBI_CHECK(!b.entry.copy.pinned);
   Entry& e = b.entry;
   vm_.close({b.id, 1});
   count(Counter::invalidations);
-  e.was_invalidated = true;
-  e.state = rules::is_dirty(e) ? State::invalid_dirty : State::invalid_clean;
+  e.habits.was_invalidated = true;
+  e.copy.state = rules::is_dirty(e) ? State::invalid_dirty : State::invalid_clean;
 }
 
 Task<> FixedHome::refresh_all(std::span<const BlockId> blocks) {
@@ -117,14 +121,14 @@ Task<> FixedHome::refresh(BlockId id) {
   co_await fetch(b);
   if (!rules::is_valid(b.entry)) {
     const bool dirty = rules::is_dirty(b.entry);
-    b.entry.state = dirty ? State::readable_dirty : State::readable_clean;
-    b.entry.was_invalidated = false;
+    b.entry.copy.state = dirty ? State::readable_dirty : State::readable_clean;
+    b.entry.habits.was_invalidated = false;
     vm_.open_read({id, 1});
     note_copy(b);
   }
 }
 
-// Result: whether there were any. The twin becomes what is put.
+// Result: whether there were any. The twin gets the bytes put.
 Task<bool> FixedHome::put_changes(Block& b, Changes::Piece value) {
   BufferPool::Buffer snapshot(store_.scratch());
   Changes changes(store_, b, snapshot.data(), value);
@@ -152,17 +156,19 @@ Task<> FixedHome::release_block(BlockId id) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
   Entry& e = b.entry;
-  e.listed = false;
+  e.queues.releases = false;
   if (is_at_home(b)) co_return co_await release_at_home(b);
   if (!rules::is_dirty(e)) co_return;
-  if (e.state == State::writable && e.idle_releases >= parameters_.downgrade_after_releases) {
+  if (e.copy.state == State::writable && e.habits.idle_releases >= parameters_.downgrade_after_releases) {
     vm_.downgrade({id, 1});
     count(Counter::downgrades);
-    e.state = State::readable_dirty;
+    e.copy.state = State::readable_dirty;
   }
-  e.state = rules::when_released(e.state);  // before others get in: they see it dirty only if it is so again
+  e.copy.state = rules::when_released(
+      e.copy.state);  // before other tasks get in: they see it dirty only if it is so again
   const bool changed = co_await put_changes(b);
-  e.idle_releases = changed ? std::uint16_t{0} : static_cast<std::uint16_t>(e.idle_releases + 1);
+  e.habits.idle_releases =
+      changed ? std::uint16_t{0} : static_cast<std::uint16_t>(e.habits.idle_releases + 1);
   if (changed) count(Counter::releases);
   if (rules::is_dirty(e)) list(b);
 }
@@ -170,9 +176,10 @@ Task<> FixedHome::release_block(BlockId id) {
 // The home knows only that its program may have written. The block is closed for writing, so the next write
 // faults and leads to a publication.
 Task<> FixedHome::release_at_home(Block& b) {
-  if (!b.entry.pinned && b.entry.state == State::writable) {
+  MUSUBI_CHECK(is_at_home(b));
+  if (!b.entry.copy.pinned && b.entry.copy.state == State::writable) {
     vm_.downgrade({b.id, 1});
-    b.entry.state = State::readable_clean;
+    b.entry.copy.state = State::readable_clean;
   }
   Puts none;
   co_await publish(b, none);
@@ -201,6 +208,7 @@ Changes::Piece FixedHome::value_of(const Block& b, const Modification& modificat
 }
 
 Task<> FixedHome::modify_elsewhere(Block& b, Modification& modification) {
+  MUSUBI_CHECK(!is_at_home(b));
   co_await fetch(b);
   if (!rules::is_dirty(b.entry)) store_.copy_to_public(b);
   modification.apply(b.own);
@@ -211,7 +219,7 @@ void FixedHome::pin(BlockId first, std::uint64_t blocks) {
   for (std::uint64_t i = 0; i < blocks; ++i) {
     const BlockId id{first.value + i};
     MUSUBI_CHECK(space_.initial_home(id) == fabric_.self());
-    store_.entry(id).pinned = true;
+    store_.entry(id).copy.pinned = true;
     pinned_.push_back(id);
   }
   vm_.leave_open({first, blocks});

@@ -41,8 +41,8 @@ class FixedHome : public Protocol {
   void adopt(BlockId, std::uint64_t) override {}
   Ordering& ordering() override { return ordering_; }
 
-  // Of an Entry these policies use the state, the flags pinned, listed, queued (in the list of copies),
-  // was_invalidated and wanted, and two counts.
+  // The bytes of an Entry that these policies use: the state, pinned, two lists, two habits that are flags,
+  // and two counts.
   static constexpr std::size_t entry_bytes = 10;
 
  protected:
@@ -53,9 +53,8 @@ class FixedHome : public Protocol {
             const PrivateParts* private_parts);
   ~FixedHome() override = default;
 
-  // The policy brings the home's bytes into `target`, with what it needs to know how long they hold. Under
-  // the block's gate, not at its home. Result: false when the bytes here are still the newest; `target` then
-  // means nothing.
+  // The policy brings the home's bytes into `target`, and notes how long they hold. Under the block's gate,
+  // not at its home. Result: false when the bytes here are still the newest; `target` then means nothing.
   virtual Task<bool> bring(Block& b, std::byte* target) = 0;
   // The policy carries out `puts` as a part of one batch to the home, and tells the change to every rank that
   // must learn of it. At the home `puts` is empty: the program has written in place. May add steps to `puts`.
@@ -64,7 +63,11 @@ class FixedHome : public Protocol {
   // The program may read the copy of a block whose home is elsewhere. Under the block's gate.
   virtual void note_copy(Block&) {}
 
-  Block block(BlockId id) const { return store_.block(id); }
+  Block block(BlockId id) const {
+    Block b = store_.block(id);
+    parameters_.hooks.spoil(b.entry.habits);
+    return b;
+  }
   Gate& gate(BlockId id) { return store_.gate(id); }
   bool is_at_home(const Block& b) const { return b.initial_home == fabric_.self(); }
   std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) const { return store_.shared(word); }
@@ -83,7 +86,7 @@ class FixedHome : public Protocol {
 
   fabric::Fabric& fabric_;
   const Parameters parameters_;
-  Gate acquire_gate_;  // what one acquire makes invalid must be so before another that covers it ends
+  Gate acquire_gate_;  // copies that one acquire ends must be invalid before another that covers it ends
 
  private:
   Task<> release_block(BlockId id);

@@ -3,6 +3,7 @@
 #include <array>
 #include <optional>
 
+#include "base/check.h"
 #include "coherence/rules/home_words.h"
 #include "coherence/rules/notices.h"
 #include "fabric/transfer.h"
@@ -23,8 +24,8 @@ std::uint64_t version_word(BlockId block) {
 
 // The home's word as it is if one release has ended the lease.
 void foresee_release(Entry& e) {
-  const HomeWord seen{e.hint_write_ts.value};
-  if (seen.is_leased()) e.hint_write_ts = LogicalTime{HomeWord::unread_since(seen.time() + 1).raw()};
+  const HomeWord seen{e.known.newest.write_ts.value};
+  if (seen.is_leased()) e.known.newest.write_ts = LogicalTime{HomeWord::unread_since(seen.time() + 1).raw()};
 }
 
 LogicalTime raise(std::atomic<std::uint64_t>& word, LogicalTime time) {
@@ -47,15 +48,15 @@ HomeBased::HomeBased(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm,
 // end; a writer that came before has raised the version already. If the home's word is not the expected one,
 // either the lease that it shows is long enough for us too, or we try again.
 //
-// The copy enters the queue before its lease is compared with `acquired`: an acquire that ends meanwhile
-// finds the copy there, or is seen here.
+// The copy enters the queue before its lease is compared with `acquired`: an acquire that ends in the
+// meantime finds the copy there, or is seen here.
 Task<bool> HomeBased::bring(Block& b, std::byte* target) {
   Entry& e = b.entry;
-  bool with_bytes = e.write_ts == LogicalTime{} || e.changes;
-  // Where the home changes it all the time, it has most likely ended our lease by one release.
-  if (e.changes) foresee_release(e);
+  bool with_bytes = e.held.write_ts == LogicalTime{} || e.habits.finds_changes;
+  // If the home changes it all the time, it has most likely ended our lease by one release.
+  if (e.habits.finds_changes) foresee_release(e);
   for (;;) {
-    const HomeWord believed{e.hint_write_ts.value};
+    const HomeWord believed{e.known.newest.write_ts.value};
     const HomeWord wanted = rules::wanted_word(e, believed, LogicalTime{acquired_.load()}, parameters_);
     std::uint64_t seen = 0;
     std::uint64_t version = 0;
@@ -66,26 +67,26 @@ Task<bool> HomeBased::bring(Block& b, std::byte* target) {
     co_await fabric::transfer(fabric_, b.initial_home,
                               std::span<const Step>(steps).first(with_bytes ? 3 : 2));
     const HomeWord now = seen == believed.raw() ? wanted : HomeWord{seen};
-    e.hint_write_ts = LogicalTime{now.raw()};
-    const bool is_changed = version + 1 != e.write_ts.value;
+    e.known.newest.write_ts = LogicalTime{now.raw()};
+    const bool is_changed = version + 1 != e.held.write_ts.value;
     const bool needs_bytes = is_changed && !with_bytes;
     with_bytes = with_bytes || is_changed;
     if (needs_bytes || !now.is_leased()) continue;
-    e.read_ts = now.time();
+    e.held.read_ts = now.time();
     watch_lease(b);
     const bool is_checked = !parameters_.hooks.injected(InjectedBug::lease_not_rechecked);
     if (is_checked && !rules::grants_lease(now, LogicalTime{acquired_.load()})) continue;
-    e.changes = is_changed && e.write_ts != LogicalTime{};  // a first copy tells nothing
-    e.write_ts = LogicalTime{version + 1};
-    e.lease_doublings = is_changed ? std::uint8_t{0} : rules::next_doublings(e);
+    e.habits.finds_changes = is_changed && e.held.write_ts != LogicalTime{};  // a first copy tells nothing
+    e.held.write_ts = LogicalTime{version + 1};
+    e.habits.lease_doublings = is_changed ? std::uint8_t{0} : rules::next_doublings(e);
     co_return with_bytes;
   }
 }
 
 void HomeBased::watch_lease(const Block& b) {
-  if (b.entry.queued) return;
-  b.entry.queued = true;
-  leases_.push(b.entry.read_ts, b.id);
+  if (b.entry.queues.leases) return;
+  b.entry.queues.leases = true;
+  leases_.push(b.entry.held.read_ts, b.id);
 }
 
 Task<> HomeBased::publish(Block& b, Puts& puts) {
@@ -94,19 +95,19 @@ Task<> HomeBased::publish(Block& b, Puts& puts) {
     co_return;
   }
   Entry& e = b.entry;
-  const HomeWord believed{e.hint_write_ts.value};
+  const HomeWord believed{e.known.newest.write_ts.value};
   std::uint64_t version = 0;
   std::uint64_t word = 0;
   puts.add(fabric::fetch_add(words_region, version_word(b.id), &version, 1));
   puts.add(fabric::fetch_add(words_region, lease_word(b.id), &word, HomeWord::one_tick));
   co_await fabric::transfer(fabric_, b.initial_home, puts.steps());
   const HomeWord now{word + HomeWord::one_tick};
-  e.hint_write_ts = LogicalTime{now.raw()};
+  e.known.newest.write_ts = LogicalTime{now.raw()};
   // No other rank has released a change since this copy came: it is the new version, and leased. A rank that
   // comes between the two additions shows in the second one, or gets a later time.
-  if (version + 1 == e.write_ts.value && word == believed.raw() && believed.is_leased()) {
-    e.write_ts = LogicalTime{version + 2};
-    e.read_ts = now.time();
+  if (version + 1 == e.held.write_ts.value && word == believed.raw() && believed.is_leased()) {
+    e.held.write_ts = LogicalTime{version + 2};
+    e.held.read_ts = now.time();
   }
   announce(b, now.time());
 }
@@ -146,7 +147,7 @@ Task<> HomeBased::acquire(SignatureView signature, Audience audience, Scope) {
 
 Task<> HomeBased::acquire_clock(LogicalTime time) {
   raise(clock_, time);
-  signature_.add_all({time, {}});  // what is released from here on covers it too
+  signature_.add_all({time, {}});  // later releases cover it too
   co_await expire_until(time);
 }
 
@@ -178,11 +179,11 @@ Task<> HomeBased::expire_until(LogicalTime time) {
 Task<bool> HomeBased::expire(BlockId id) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
-  MUSUBI_CHECK(b.entry.queued, "block %lu left the queue of leases twice",
+  MUSUBI_CHECK(b.entry.queues.leases, "block %lu left the queue of leases twice",
                static_cast<unsigned long>(id.value));
-  b.entry.queued = false;
+  b.entry.queues.leases = false;
   if (!rules::is_valid(b.entry)) co_return false;
-  if (b.entry.read_ts.value < acquired_.load()) co_return invalidate_or_keep(b);
+  if (b.entry.held.read_ts.value < acquired_.load()) co_return invalidate_or_keep(b);
   watch_lease(b);
   co_return false;
 }

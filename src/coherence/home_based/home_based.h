@@ -1,8 +1,8 @@
-// The policy `home_based`: fixed homes, and the leases, notices and logical time of `migrating`
-// (coherence.md section 11). It suits data that one rank writes and many read in parts: nothing moves but
-// what was changed, and a block never leaves the rank that allocated it. It knows no plain flags.
+// The policy `home_based`: fixed homes, and the leases, notices and logical time of `migrating` (coherence.md
+// section 11). It suits data that one rank writes and many read in parts: only changes move, and a block
+// never leaves the rank that allocated it. It knows no plain flags.
 //
-// The home's word BlockWords::read_ts holds the latest time of a lease or a version, and whether somebody may
+// The home's word BlockWords::read_ts holds the latest time of a lease or a version, and whether a rank may
 // hold a lease on the present version; BlockWords::version counts the versions.
 #pragma once
 

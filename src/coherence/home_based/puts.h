@@ -1,4 +1,4 @@
-// What a release brings to the home of one block, as steps of batches.
+// The puts of a release to the home of one block, as steps of batches.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace musubi::coherence {
 
-// Steps of one batch; a policy may add some of its own behind the changes. Lives in the task that posts them.
+// Steps of one batch; a policy may add steps of its own after the changes. Lives in the task that posts them.
 class Puts {
  public:
   static constexpr std::size_t of_changes_max = 24;
@@ -32,7 +32,7 @@ class Puts {
   std::size_t count_ = 0;
 };
 
-// Adds puts of the values that differ from the twin, until `puts` is full; the twin becomes what is put.
+// Adds puts of the values that differ from the twin, until `puts` is full; the twin gets the bytes put.
 // Result: whether all have been added.
 bool collect(Changes& changes, const Block& block, Puts& puts);
 

@@ -60,7 +60,7 @@ struct Migrating::Parts {
   Ground ground;
   AcquiresInOrder acquires_in_order;
   FaultGates holds;
-  DeferredUpdates deferred{ground.store, ground.visits, acquires_in_order};
+  DeferredUpdates deferred{ground, acquires_in_order};
   Stacks stacks{ground, deferred};
   Versions versions{ground};
   Twins twins{ground, deferred};

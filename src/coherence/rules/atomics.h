@@ -1,13 +1,16 @@
-// Rules of atomic operations: what is remembered of them.
+// Rules of atomic operations: the traces that they leave.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
+
 namespace musubi::coherence::rules {
 
 // BlockWords::atomic_words of an operation on these bytes of a block.
 constexpr std::uint64_t atomic_words_of(std::size_t offset, std::size_t bytes) {
+  MUSUBI_CHECK(bytes != 0);
   constexpr std::size_t words = 64, word = sizeof(std::uint64_t);
   if (bytes > words * word) return ~std::uint64_t{0};
   std::uint64_t result = 0;
@@ -16,8 +19,8 @@ constexpr std::uint64_t atomic_words_of(std::size_t offset, std::size_t bytes) {
   return result;
 }
 
-// A block that an atomic operation has brought here is closed, so that others may operate on it in place.
-// Where a thread here touched it then, so many later ones leave it open.
+// A block that an atomic operation has brought here is closed, so that other ranks may operate on it in
+// place. After a thread here has touched such a block, this number of operations leave it open.
 inline constexpr std::uint8_t rests_left_out_max = 7;
 
 }  // namespace musubi::coherence::rules

@@ -1,4 +1,4 @@
-// Rules of faults: what a touch of a closed page needs (coherence.md section 4).
+// Rules of faults: the steps that a touch of a closed page needs (coherence.md section 4).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace musubi::coherence::rules {
 
-// What stops faults at the moment (docs/decisions/order.md, docs/decisions/background.md).
+// The holds that stop faults at the moment (docs/decisions/order.md, docs/decisions/background.md).
 struct Holds {
   bool writes;    // no block may be opened for writing
   bool openings;  // no closed block may be opened
@@ -17,42 +17,44 @@ struct Holds {
 
 enum class FaultStep : std::uint8_t {
   none,         // another thread of the rank was faster
-  waits,        // until what stops it has ended
+  waits,        // until the hold has ended
   looks_waits,  // the same; whether its word has changed counts
   opens,        // the bytes are here
   fetches,
 };
 constexpr FaultStep fault_step(const Entry& e, vm::Access wanted, Holds holds) {
-  if (e.pinned || e.state == State::writable) return FaultStep::none;
+  if (e.copy.pinned || e.copy.state == State::writable) return FaultStep::none;
   if (wanted == vm::Access::write && holds.writes) return FaultStep::waits;
   if (is_valid(e)) return wanted == vm::Access::read ? FaultStep::none : FaultStep::opens;
   if (!holds.openings) return FaultStep::fetches;
-  return e.was_invalidated && wanted == vm::Access::read ? FaultStep::looks_waits : FaultStep::waits;
+  return e.habits.was_invalidated && wanted == vm::Access::read ? FaultStep::looks_waits : FaultStep::waits;
 }
 
 // This rank has seen nothing of the block so far, as far as the entry tells.
 constexpr bool looks_untouched(const Entry& e) {
-  return e.state == State::invalid_clean && e.write_ts == LogicalTime{} && e.hint_write_ts == LogicalTime{} &&
-         !e.bytes_lost;
+  return e.copy.state == State::invalid_clean && e.held.write_ts == LogicalTime{} &&
+         e.known.newest.write_ts == LogicalTime{} && !e.copy.bytes_lost;
 }
 
 // While order is kept, bytes may come and stay closed: whether some have come, and whether they may still be
-// held. What has rested at its home may be held there alone: its next home may change it and tell nobody.
+// held. A block that has rested at its home may be held there alone: its next home may change it and announce
+// nothing.
 constexpr bool has_arrived(const Entry& e) {
-  return e.came_in != 0 && !e.bytes_lost && !e.rested;
+  return e.came_in != 0 && !e.copy.bytes_lost && !e.copy.rested;
 }
 constexpr bool may_be_opened(const Entry& e, LogicalTime acquired) {
-  return e.read_ts >= later(acquired, e.hint_write_ts);
+  return e.held.read_ts >= later(acquired, e.known.newest.write_ts);
 }
 
 // Whether a block that was not missed itself is opened with the one before it: because a stream leads there,
 // or the block was used the last time. A block that came along in vain is left to fault by itself.
 constexpr bool comes_along(const Entry& e, vm::Access wanted, bool in_stream, bool is_worth_fetching_ahead) {
-  if (e.pinned || e.state == State::writable || e.state == State::invalid_dirty) return false;
+  if (e.copy.pinned || e.copy.state == State::writable || e.copy.state == State::invalid_dirty) return false;
   if (wanted == vm::Access::write)
-    return e.last_opening == Opening::changed || (e.last_opening == Opening::unknown && in_stream);
-  if (e.state != State::invalid_clean) return false;
-  return e.was_invalidated ? is_worth_fetching_ahead : in_stream;
+    return e.habits.last_opening == Opening::changed ||
+           (e.habits.last_opening == Opening::unknown && in_stream);
+  if (e.copy.state != State::invalid_clean) return false;
+  return e.habits.was_invalidated ? is_worth_fetching_ahead : in_stream;
 }
 
 }  // namespace musubi::coherence::rules

@@ -1,6 +1,6 @@
 // Rules of fixed homes: the word by which a home grants leases and dates versions (coherence.md section 11).
-// It holds the latest time of a lease or a version, and whether somebody may hold a lease on the present
-// version. Away from the home, Entry::hint_write_ts keeps what was last seen of it.
+// It holds the latest time of a lease or a version, and whether a rank may hold a lease on the present
+// version. Away from the home, Knowledge::newest keeps the word that was last seen.
 #pragma once
 
 #include <algorithm>
@@ -32,16 +32,16 @@ class HomeWord {
 // A lease that was renewed without a change doubles: the word does not tell since when the version lives.
 inline constexpr std::uint8_t lease_doublings_max = 10;
 
-// The new Entry::lease_doublings when a renewal has found nothing changed.
+// The new Habits::lease_doublings when a renewal has found nothing changed.
 constexpr std::uint8_t next_doublings(const Entry& e) {
-  return std::min<std::uint8_t>(lease_doublings_max, e.lease_doublings + 1);
+  return std::min<std::uint8_t>(lease_doublings_max, e.habits.lease_doublings + 1);
 }
 
 // The word that a reader asks for, where it believes the home to have `word`.
 constexpr HomeWord wanted_word(const Entry& e, HomeWord word, LogicalTime acquired,
                                const Parameters& parameters) {
   return HomeWord::leased_until(later(word.time(), acquired) +
-                                (shortest_lease(parameters) << e.lease_doublings));
+                                (shortest_lease(parameters) << e.habits.lease_doublings));
 }
 
 // Whether copies taken under the word may be held at `acquired`.
@@ -49,7 +49,7 @@ constexpr bool grants_lease(HomeWord word, LogicalTime acquired) {
   return word.is_leased() && word.time() >= acquired;
 }
 
-// The home's word after a release of the home; none: it stays, since nobody can hold a copy of the changed
+// The home's word after a release of the home; none: it stays, since no rank can hold a copy of the changed
 // bytes.
 constexpr std::optional<HomeWord> word_of_release_at_home(HomeWord word, const Parameters& parameters) {
   if (!word.is_leased() || parameters.hooks.injected(InjectedBug::silent_after_lease)) return std::nullopt;

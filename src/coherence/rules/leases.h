@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/check.h"
 #include "coherence/core/parameters.h"
 #include "coherence/core/version.h"
 
@@ -26,10 +27,11 @@ constexpr Asked asked_for(LogicalTime newest, LogicalTime here) {
 
 // Until when a reader asks to hold a version. The first time for the shortest lease, since another version
 // may follow soon; a reader that comes again, for half as long as the version has lived. All of that time
-// would be too long: two blocks that are written by turns would date each other's versions ever further
+// would be too long: two blocks that are written alternately would date each other's versions ever further
 // ahead.
 constexpr LogicalTime wanted_lease(Asked asked, LogicalTime write_ts, LogicalTime acquired,
                                    std::uint64_t shortest) {
+  MUSUBI_CHECK(shortest != 0);
   const LogicalTime begin = later(write_ts, acquired);
   if (asked == Asked::first_time || begin == write_ts) return begin + shortest;
   const std::uint64_t life = begin.value - write_ts.value;
@@ -52,18 +54,20 @@ constexpr LogicalTime lease_beside_home(Version version, LogicalTime acquired, c
   return later(version.read_ts, later(version.write_ts, acquired) + shortest_lease(parameters));
 }
 
-// Until when the home holds its own version when `acquired` has passed the lease. What it adds makes the next
-// version later, so it adds little, but to an old version that it would have to look at again and again.
+// Until when the home holds its own version when `acquired` has passed the lease. The extension makes the
+// next version later, so it is short, except for an old version, which would have to be extended again and
+// again.
 constexpr LogicalTime lease_of_home(Version home, LogicalTime acquired, std::uint64_t shortest) {
+  MUSUBI_CHECK(acquired >= home.write_ts);
   const std::uint64_t life = acquired.value - home.write_ts.value;
   return acquired + std::min(life / 16, shortest * shortest_leases_max);
 }
 
-// What the home does with its own version when `acquired` has passed its lease.
+// The new date of the home's own version when `acquired` has passed its lease.
 enum class Redating : std::uint8_t {
   none,          // it has not
-  named_anew,    // nobody holds the version: it gets a new date, and stays one that nobody holds
-  leased_longer  // somebody may
+  named_anew,    // no rank holds the version: it gets a new date, and still no rank holds it
+  leased_longer  // a rank may
 };
 constexpr Redating redating_of(Version home, LogicalTime acquired) {
   if (home.read_ts >= acquired) return Redating::none;

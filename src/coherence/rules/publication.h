@@ -15,16 +15,21 @@
 
 namespace musubi::coherence::rules {
 
-// `keeps_order`: then nobody may publish, under the block's lock, what its home has not released. Changes of
-// a version that a visitor has named are told first.
+// `keeps_order`: then no rank may publish, under the block's lock, changes that the home has not released.
+// Changes of a version that a visitor has named are told first.
 constexpr bool may_be_unpublished(const Entry& e, bool keeps_order, const Parameters& parameters) {
-  return parameters.leave_unpublished && !e.pinned && !keeps_order && !e.visited;
+  return parameters.leave_unpublished && !e.copy.pinned && !keeps_order && !e.published.visited;
 }
 
 // The same for a block that its home has closed, and of which nothing is unreleased. Its live bytes hold
 // still: the next write makes a public copy again before it (first_write_of()), and a version.
 constexpr bool may_rest_unpublished(const Entry& e, const Parameters& parameters) {
   return may_be_unpublished(e, false, parameters);
+}
+
+// The public copy here takes memory: it was written since its memory was given back last.
+constexpr bool copy_takes_memory(const Entry& e) {
+  return e.queues.copies && !e.published.memory_gone;
 }
 
 // A public copy whose block has its home elsewhere: whether it is not needed. It is no twin, and the rank
@@ -35,25 +40,25 @@ constexpr bool copy_is_needless_elsewhere(const Entry& e, LogicalTime public_ts,
 }
 
 // A public copy at its home, under the block's lock: whether it is not needed, because there is none any
-// more, or because readers may take the bytes that the program reads. Of version 0 they expect zeros in the
-// copy.
+// more, or because readers may take the bytes that the program reads. They expect zeros in the copy of
+// version 0.
 constexpr bool copy_is_needless(const Entry& e, const BlockWords& home, bool allowed) {
-  if (home.unpublished() && e.gave_up_copy) return true;
-  return e.state == State::readable_clean && allowed && e.write_ts != LogicalTime{} &&
-         home.write_ts == e.write_ts.value;
+  if (home.unpublished() && e.published.given_up) return true;
+  return e.copy.state == State::readable_clean && allowed && e.held.write_ts != LogicalTime{} &&
+         home.write_ts == e.held.write_ts.value;
 }
 
 // The twin here came from the version that the home has, which can be had again.
 constexpr bool twin_is_of(const Entry& e, const BlockWords& home) {
-  return home.write_ts == e.write_ts.value && !home.unpublished();
+  return home.write_ts == e.held.write_ts.value && !home.unpublished();
 }
 
-// What the first write to a block at its home finds.
+// The state that the first write to a block at its home finds.
 enum class FirstWrite : std::uint8_t {
-  needs_twin,       // others may hold the version
-  leaves_copy,      // nobody does: neither twin nor public copy
+  needs_twin,       // other ranks may hold the version
+  leaves_copy,      // no rank does: neither twin nor public copy
   stays_live,       // readers take the live bytes anyhow
-  gets_copy_again,  // somebody came: the block is published from now on
+  gets_copy_again,  // a reader came: the block is published from now on
 };
 constexpr FirstWrite first_write_of(Version home, bool is_unpublished_there, bool is_unpublished_here,
                                     bool allowed, bool comparisons_cost) {
@@ -63,9 +68,9 @@ constexpr FirstWrite first_write_of(Version home, bool is_unpublished_there, boo
                                                             : FirstWrite::gets_copy_again;
 }
 
-// What a release of an unpublished block does at its home.
+// The outcome of a release of an unpublished block at its home.
 enum class LiveRelease : std::uint8_t {
-  passes,      // nobody reads it: it falls asleep
+  passes,      // no rank reads it: it falls asleep
   names_live,  // it is closed now: its live bytes are as good as a public copy
   publishes,   // it gets a public copy
 };
@@ -76,15 +81,15 @@ constexpr LiveRelease live_release_of(Version home, bool quiescent, bool allowed
 
 inline constexpr std::uint8_t silent_releases_to_give_up = 2;
 
-// What becomes of the public copy when a home has published a change.
+// The fate of the public copy when a home has published a change.
 enum class AfterPublishing : std::uint8_t {
   keeps_copy,
-  gives_up_if_silent,  // nobody has read it for some releases
+  gives_up_if_silent,  // no rank has read it for some releases
   gives_up_now,        // readers are told at once to take the live bytes
 };
 constexpr AfterPublishing after_publishing(const Entry& e, bool quiescent, bool allowed,
                                            bool comparisons_cost) {
-  if (e.state != State::writable || !allowed) return AfterPublishing::keeps_copy;
+  if (e.copy.state != State::writable || !allowed) return AfterPublishing::keeps_copy;
   if (quiescent && comparisons_cost) return AfterPublishing::gives_up_now;
   return AfterPublishing::gives_up_if_silent;
 }
@@ -95,7 +100,7 @@ constexpr AfterPublishing after_publishing(const Entry& e, bool quiescent, bool 
 constexpr bool stays_writable(const Entry& e, bool changed, bool is_unread_live, bool comparisons_cost,
                               const Parameters& parameters) {
   if (changed) return !comparisons_cost || is_unread_live;
-  return !comparisons_cost && e.idle_releases < parameters.downgrade_after_releases;
+  return !comparisons_cost && e.habits.idle_releases < parameters.downgrade_after_releases;
 }
 
 }  // namespace musubi::coherence::rules

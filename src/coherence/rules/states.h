@@ -1,4 +1,4 @@
-// Rules of states (figure 3 of paper TS): what a state says, and which one follows.
+// Rules of states (figure 3 of paper TS): the meaning of a state, and the one that follows.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@ namespace musubi::coherence::rules {
 
 // The program may read it: its pages are open.
 constexpr bool is_valid(const Entry& e) {
-  return e.pinned || (e.state != State::invalid_clean && e.state != State::invalid_dirty);
+  return e.copy.pinned || (e.copy.state != State::invalid_clean && e.copy.state != State::invalid_dirty);
 }
 
 // Private bytes and twin may differ, as far as the state tells.
 constexpr bool is_dirty(const Entry& e) {
-  return e.pinned || e.state == State::invalid_dirty || e.state == State::readable_dirty ||
-         e.state == State::writable;
+  return e.copy.pinned || e.copy.state == State::invalid_dirty || e.copy.state == State::readable_dirty ||
+         e.copy.state == State::writable;
 }
 
 // The same, where a release of the present quiescence (0: none) may just have compared them.
 constexpr bool may_differ_from_twin(const Entry& e, std::uint32_t quiescence) {
-  if (e.pinned || e.state != State::writable || e.gave_up_copy) return is_dirty(e);
+  if (e.copy.pinned || e.copy.state != State::writable || e.published.given_up) return is_dirty(e);
   return e.compared_in == 0 || e.compared_in != quiescence;
 }
 
 // No newer version than the one here is known of.
 constexpr bool may_be_newest(const Entry& e) {
-  return e.hint_write_ts <= e.write_ts && !e.bytes_lost;
+  return e.known.newest.write_ts <= e.held.write_ts && !e.copy.bytes_lost;
 }
 
 // Its copy must not be read any more. Changes of this rank stay, for the next miss or release.

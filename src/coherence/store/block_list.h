@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 
+#include "base/check.h"
 #include "base/ids.h"
 #include "base/sparse_array.h"
 #include "base/spin_lock.h"
@@ -14,19 +15,21 @@ namespace musubi::coherence {
 
 class BlockList {
  public:
-  // A block is listed at most once (Entry::listed, Entry::has_copy).
-  explicit BlockList(std::size_t blocks) : first_(blocks), second_(blocks) {}
+  // A block is listed at most once (Queues::releases, Queues::copies).
+  explicit BlockList(std::size_t blocks) : blocks_(blocks), first_(blocks), second_(blocks) {}
 
   void add(BlockId block) {
     lock_.lock();
+    MUSUBI_CHECK(filled_ < blocks_, "a block was listed twice");
     (*filling_)[filled_++] = block;
     lock_.unlock();
   }
   // REQUIRES: no other thread adds or takes.
   bool empty() const { return filled_ == 0; }
-  // Part of what the last take() gave.
+  // `blocks` are part of the result of the last take().
   void add_again(std::span<const BlockId> blocks) {
     lock_.lock();
+    MUSUBI_CHECK(blocks.size() <= blocks_ - filled_, "a block was listed twice");
     std::copy(blocks.begin(), blocks.end(), filling_->data() + filled_);
     filled_ += blocks.size();
     lock_.unlock();
@@ -42,6 +45,7 @@ class BlockList {
   }
 
  private:
+  const std::size_t blocks_;
   SpinLock lock_;
   SparseArray<BlockId> first_;
   SparseArray<BlockId> second_;

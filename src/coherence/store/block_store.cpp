@@ -18,6 +18,7 @@ BlockStore::BlockStore(const vm::Space& space, const RankMemory& memory, const P
       scratch_(space.largest_block_bytes()) {}
 
 Block BlockStore::block(BlockId id) const {
+  MUSUBI_CHECK(id.value < space_.blocks_max());
   const vm::Extent extent = space_.extent(id);
   return Block{id,
                extent,
@@ -101,6 +102,7 @@ void BlockStore::merge(const Block& b, std::byte* twin, const std::byte* remote,
 
 void BlockStore::merge_part(std::byte* own, std::byte* twin, const std::byte* remote, std::size_t bytes,
                             Rebase rebase, Sharing sharing, MergeUnit& unit) {
+  MUSUBI_CHECK(own != remote && twin != remote);
   const auto merge = rebase == Rebase::yes ? kernels_.merge_and_rebase : kernels_.merge_into_both;
   const bool by_byte = unit.is_byte() || hooks().injected(InjectedBug::words_merged_by_byte);
   const RaceCount races = merge(own, twin, remote, bytes, sharing, by_byte ? nullptr : &unit);
@@ -108,6 +110,7 @@ void BlockStore::merge_part(std::byte* own, std::byte* twin, const std::byte* re
 }
 
 void BlockStore::note_races(const RaceCount& races, const MergeUnit& unit) {
+  MUSUBI_CHECK(races.bytes != 0);
   counters_.add(trace::Counter::races, races.bytes);
   if (memory_.races == nullptr) return;
   const std::uintptr_t address = unit.address_of(races.first);
@@ -117,7 +120,7 @@ void BlockStore::note_races(const RaceCount& races, const MergeUnit& unit) {
   memory_.races->note(address / word_bytes * word_bytes, word_bytes, unit.other(), !races.joined);
 }
 
-// In the simulator others act while the merge is, so to speak, under way.
+// In the simulator other threads and ranks act at this point of the merge.
 void BlockStore::check_exclusive(const std::byte* own, std::size_t bytes) const {
   if constexpr (is_simulated_build) {
     const std::vector<std::byte> before(own, own + bytes);
@@ -128,6 +131,7 @@ void BlockStore::check_exclusive(const std::byte* own, std::size_t bytes) const 
 
 void BlockStore::merge_at_home(HomeBytes home, std::size_t at, const std::byte* remote, std::size_t bytes,
                                MergeUnit& unit) {
+  MUSUBI_CHECK(home.own != nullptr && home.published != nullptr);
   if (hooks().injected(InjectedBug::home_program_left_out)) {
     std::memcpy(home.published + at, remote, bytes);
     return;
@@ -136,7 +140,7 @@ void BlockStore::merge_at_home(HomeBytes home, std::size_t at, const std::byte* 
   merge_part(home.own + at, home.published + at, remote, bytes, Rebase::yes, home.sharing, unit);
 }
 
-// Where it becomes wider, no merge is under way of anything that the rank wrote.
+// When the bound becomes wider, no merge of bytes that the rank wrote is under way.
 void BlockStore::set_store_bound(const StoreBound& bound) noexcept {
   if (bound.bytes == 1 && store_bytes_.load() == 1) return;
   store_bound_lock_.lock();

@@ -27,7 +27,7 @@
 
 namespace musubi::coherence {
 
-// One block, with what is needed to work on it; made under the block's gate.
+// One block, with its bytes, words and entry; made under the block's gate.
 struct Block {
   BlockId id;
   vm::Extent extent;
@@ -35,7 +35,7 @@ struct Block {
   Entry& entry;
   BlockWords& words;
   std::byte* own;        // private bytes, system view
-  std::byte* published;  // public copy: what others read, and the twin
+  std::byte* published;  // public copy: other ranks read it, and it is the twin
 };
 
 // The bytes of a block at its home, for changes of another rank.
@@ -65,7 +65,7 @@ class BlockStore {
   // Buffers of the size of the largest block.
   BufferPool& scratch() { return scratch_; }
 
-  // Words that other ranks, or other threads of this one, may look at or change meanwhile.
+  // Words that other ranks, or other threads of this one, may read or change at any time.
   std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) const {
     hooks().touch();
     return std::atomic_ref<std::uint64_t>(word);
@@ -78,12 +78,12 @@ class BlockStore {
   bool is_private(std::size_t offset, std::size_t bytes) const {
     return private_parts_ != nullptr && private_parts_->touch(offset, offset + bytes);
   }
-  // Calls visit(at, bytes) for each part of the block that is shared, in stretches between which others may
-  // act (in a simulation).
+  // Calls visit(at, bytes) for each part of the block that is shared, in stretches between which other
+  // threads and ranks may act (in a simulation).
   template <class Visit>
   void for_each_part(const Block& b, Visit&& visit) const;
 
-  // Whether bytes differ, as a thread that writes meanwhile leaves them (MergeKernels::differ).
+  // Whether bytes differ, even if a thread writes at the same time (MergeKernels::differ).
   bool differ(const std::byte* a, const std::byte* b, std::size_t bytes) const;
   bool differs_from(const Block& b, const std::byte* twin) const;
   // The private bytes go to the public copy, where they differ. Result: whether any did.
@@ -96,7 +96,7 @@ class BlockStore {
   // twin becomes the result, or `remote` itself (Rebase::yes).
   void merge(const Block& b, std::byte* twin, const std::byte* remote, Rebase rebase, Sharing sharing,
              Rank giver);
-  // What another rank has changed of one stretch of a home's block: `remote` goes into its public copy, and
+  // The changes of another rank to one stretch of a home's block: `remote` goes into its public copy, and
   // into its private bytes, which its threads may change at the same time; their changes stay on top. Under
   // the lock there.
   void merge_at_home(HomeBytes home, std::size_t at, const std::byte* remote, std::size_t bytes,

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/check.h"
+
 namespace musubi::coherence {
 namespace {
 
@@ -17,7 +19,8 @@ std::uint64_t word_at(const std::byte* place) {
 
 }  // namespace
 
-// What is no part of the shared block counts as unchanged. Parts begin and end anywhere, inside of words too.
+// Bytes that are no part of the shared block count as unchanged. Parts begin and end anywhere, inside of
+// words too.
 Changes::Changes(BlockStore& store, const Block& block, std::byte* snapshot, Piece value)
     : block_(block),
       snapshot_(snapshot),
@@ -40,6 +43,7 @@ std::size_t Changes::next_difference() {
 }
 
 Changes::Piece Changes::value_around(std::size_t at) const {
+  MUSUBI_CHECK(at < block_.extent.bytes);
   if (value_.begin <= at && at < value_.end) return value_;
   if (by_byte_) return {at, at + 1};
   const std::size_t unit = unit_.unit_at(at);
@@ -48,6 +52,7 @@ Changes::Piece Changes::value_around(std::size_t at) const {
 }
 
 Changes::Piece Changes::difference_from(std::size_t begin) const {
+  MUSUBI_CHECK(begin < block_.extent.bytes);
   const std::size_t bytes = block_.extent.bytes;
   std::size_t end = begin;
   if (by_byte_ && value_.end == 0) {  // mostly

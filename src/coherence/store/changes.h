@@ -1,5 +1,5 @@
-// What this rank has changed in one block, for a home elsewhere: only what differs from the twin. Values that
-// are known to be one word count as a whole (docs/decisions/races.md).
+// The changes of this rank to one block, for a home elsewhere: only the bytes that differ from the twin.
+// Values that are known to be one word count as a whole (docs/decisions/races.md).
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace musubi::coherence {
 
-// Found in one look at the private bytes: threads that write meanwhile add to the next release.
+// Found in one look at the private bytes: writes of other threads during the look go out with the next
+// release.
 class Changes {
  public:
   // Bytes of a block, or none.
@@ -26,7 +27,7 @@ class Changes {
   Piece next();
   // How many bytes next() would tell of until the end.
   std::size_t bytes_left();
-  // What lies before `end` has been dealt with; passed(): where that ends.
+  // The bytes before `end` have been dealt with; passed(): the end of these.
   void pass(std::size_t end) { at_ = end; }
   std::size_t passed() const { return at_; }
   // The private bytes, as they were.

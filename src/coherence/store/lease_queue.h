@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/check.h"
 #include "base/ids.h"
 #include "base/sparse_array.h"
 #include "base/spin_lock.h"
@@ -14,11 +15,12 @@ namespace musubi::coherence {
 
 class LeaseQueue {
  public:
-  // A block is in the queue at most once (Entry::queued), so one place per block is enough.
-  explicit LeaseQueue(std::size_t blocks) : heap_(blocks) {}
+  // A block is in the queue at most once (Queues::leases), so one place per block is enough.
+  explicit LeaseQueue(std::size_t blocks) : blocks_(blocks), heap_(blocks) {}
 
   void push(LogicalTime read_ts, BlockId block) {
     lock_.lock();
+    MUSUBI_CHECK(size_ < blocks_, "a block is in the queue twice");
     heap_[size_++] = Element{read_ts, block};
     std::push_heap(heap_.data(), heap_.data() + size_, later_first);
     lock_.unlock();
@@ -42,6 +44,7 @@ class LeaseQueue {
   };
   static bool later_first(const Element& a, const Element& b) { return a.read_ts > b.read_ts; }
 
+  const std::size_t blocks_;
   SpinLock lock_;
   SparseArray<Element> heap_;
   std::size_t size_ = 0;

@@ -14,12 +14,12 @@ namespace musubi::coherence {
 // Laid out by Space; zero at start. private_view, published and words lie in registered regions
 // (coherence/regions.h).
 struct RankMemory {
-  std::byte* private_view;  // system view of what the program sees
+  std::byte* private_view;  // system view of the program's bytes
   std::byte* published;     // public copies, and twins
   BlockWords* words;
   Entry* entries;
   Signature* signature;         // the rank's own, shared by its policies; in registered memory
-  BlockPages* pages = nullptr;  // of private_view and published; null: what is taken stays
+  BlockPages* pages = nullptr;  // of private_view and published; null: memory is not given back
   RaceLog* races = nullptr;     // null: races are only counted
 };
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/check.h"
 #include "base/ids.h"
 #include "base/sparse_array.h"
 #include "base/spin_lock.h"
@@ -22,8 +23,9 @@ class Residents {
 
   // Under the block's gate. A block that stands in a queue already stays there.
   void add(BlockId block, Entry& entry, std::size_t bytes, Residence residence) {
-    if (entry.residence != Residence::none) return;
-    entry.residence = residence;
+    MUSUBI_CHECK(residence != Residence::none && !entry.copy.pinned);
+    if (entry.queues.residence != Residence::none) return;
+    entry.queues.residence = residence;
     bytes_.fetch_add(bytes, std::memory_order_relaxed);
     if (residence != Residence::home) copy_bytes_.fetch_add(bytes, std::memory_order_relaxed);
     Queue& queue = queue_of(residence);
@@ -47,8 +49,9 @@ class Residents {
   }
   // Under the gate of a block that was taken.
   void leave(Entry& entry, std::size_t bytes) {
-    if (entry.residence != Residence::home) copy_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-    entry.residence = Residence::none;
+    MUSUBI_CHECK(entry.queues.residence != Residence::none && this->bytes() >= bytes);
+    if (entry.queues.residence != Residence::home) copy_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+    entry.queues.residence = Residence::none;
     bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   }
 
@@ -59,9 +62,9 @@ class Residents {
     lock_.unlock();
     return blocks;
   }
-  // Of all blocks that stand in a queue.
+  // All blocks that stand in a queue.
   std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
-  // Of those in the two queues of copies.
+  // The blocks in the two queues of copies.
   std::size_t copy_bytes() const { return copy_bytes_.load(std::memory_order_relaxed); }
 
  private:
@@ -70,7 +73,10 @@ class Residents {
     BlockId last{};
     std::size_t blocks = 0;
   };
-  Queue& queue_of(Residence residence) { return queues_[static_cast<std::size_t>(residence) - 1]; }
+  Queue& queue_of(Residence residence) {
+    MUSUBI_CHECK(residence != Residence::none);
+    return queues_[static_cast<std::size_t>(residence) - 1];
+  }
 
   SpinLock lock_;
   SparseArray<BlockId> next_;  // in the queue of each; a block stands in one at most

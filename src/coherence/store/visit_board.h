@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/check.h"
 #include "base/ids.h"
 #include "coherence/core/visit_layout.h"
 #include "hooks/hooks.h"
@@ -16,7 +17,8 @@ namespace musubi::coherence {
 
 class VisitBoard {
  public:
-  // `region`: what the layout describes, of this rank. One thread at a time, but for begin_release().
+  // `region`: the memory of this rank that the layout describes. One thread at a time, but for
+  // begin_release().
   VisitBoard(std::byte* region, const VisitLayout& layout, Hooks hooks)
       : region_(region), layout_(layout), hooks_(hooks) {}
 
@@ -48,15 +50,21 @@ class VisitBoard {
     return (word(layout_.order()).load() & static_cast<std::uint64_t>(reason)) != 0;
   }
   // A block is held back from now on, or not any more.
-  void note_held_back(bool held) { word(layout_.held_back()).fetch_add(held ? 1 : UINT64_MAX); }
-  // No thread of the rank runs program code until this is said again with false, and then is_alone().
-  void set_quiescent(bool quiescent) { word(layout_.quiescent()).store(quiescent ? 1 : 0); }
-  bool is_quiescent() const { return word(layout_.quiescent()).load(std::memory_order_relaxed) != 0; }
-  // No visitor is here. One that comes from now on sees the order that is kept, and whether threads may run.
+  void note_held_back(bool held) {
+    const std::uint64_t before = word(layout_.held_back()).fetch_add(held ? 1 : UINT64_MAX);
+    MUSUBI_CHECK(held || before != 0);
+  }
+  // Visitors may rely on the rank's quiescent state until this is said again with false, and then is_alone().
+  void announce_quiescence(bool quiescent) { word(layout_.quiescent()).store(quiescent ? 1 : 0); }
+  bool is_quiescence_announced() const {
+    return word(layout_.quiescent()).load(std::memory_order_relaxed) != 0;
+  }
+  // No visitor is here. A visitor that comes from now on sees whether order is kept and whether threads may
+  // run.
   bool is_alone() const { return word(layout_.visitors()).load() == 0; }
 
   // The blocks that are marked, one by one; each mark is cleared before its block is given. A mark that comes
-  // meanwhile is found now or by the next walk.
+  // during the walk is found now or by the next walk.
   class Walk {
    public:
     explicit Walk(VisitBoard& board) : board_(board) {
@@ -87,6 +95,7 @@ class VisitBoard {
       return true;
     }
     void descend(std::uint64_t index) {
+      MUSUBI_CHECK(level_ > 0);
       --level_;
       at_[level_] = index * VisitLayout::fanout;
       end_[level_] = std::min(at_[level_] + VisitLayout::fanout, board_.layout_.count(level_));
@@ -104,9 +113,10 @@ class VisitBoard {
   }
   // Eight marks at once. REQUIRES: index % 8 == 0.
   bool is_zero(unsigned level, std::uint64_t index) const {
+    MUSUBI_CHECK(index % sizeof(std::uint64_t) == 0);
     return word(layout_.mark(level, index)).load() == 0;
   }
-  // Result: whether the mark was set. An exchange: what lies below is looked at after it.
+  // Result: whether the mark was set. An exchange: the marks below are looked at after it.
   bool clear(unsigned level, std::uint64_t index) {
     std::atomic_ref<std::uint8_t> mark(
         *reinterpret_cast<std::uint8_t*>(region_ + layout_.mark(level, index)));

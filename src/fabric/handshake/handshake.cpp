@@ -58,7 +58,7 @@ Hello Handshake::hello_to(Rank peer, const Nonce& nonce, std::uint32_t attempt) 
 }
 
 const char* Handshake::objection_to(const Hello& hello) const noexcept {
-  if (hello.mark != Hello{}.mark) return "it does not speak the language of Musubi's ranks";
+  if (hello.mark != Hello{}.mark) return "it does not speak Musubi's protocol";
   if (hello.version != protocol_version || hello.build != build_) {
     return "it is of another version or build of Musubi";
   }

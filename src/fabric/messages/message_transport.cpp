@@ -43,7 +43,7 @@ Result<std::unique_ptr<MessageTransport>> MessageTransport::create(std::unique_p
   Parcel* const first = transport->net_->open_group(0);
   if (first == nullptr) {
     return Error{std::string(transport->net_->name()) +
-                 " takes no memory to receive into; raise the limit of locked memory (ulimit -l)"};
+                 " refuses memory to receive into; raise the limit of locked memory (ulimit -l)"};
   }
   transport->answers_.open(first);
   if (!transport->nonces_.prepare()) return Error{"the kernel gives no random bytes"};
@@ -181,7 +181,7 @@ void MessageTransport::sent(Parcel& parcel) noexcept {
 
 // Result: the objection to a message of a stranger; null: none.
 const char* MessageTransport::use(Parcel& parcel, std::size_t bytes, bool& is_kept) noexcept {
-  constexpr const char* foreign = "it does not speak the language of Musubi's ranks";
+  constexpr const char* foreign = "it does not speak Musubi's protocol";
   MessageHead head;
   if (bytes < sizeof head) return foreign;
   std::memcpy(static_cast<void*>(&head), parcel.bytes, sizeof head);

@@ -18,7 +18,8 @@ Result<const musubi_mpi_calls*> load_adapter(const std::string& path, Purpose pu
   const auto entry = reinterpret_cast<Entry>(::dlsym(library, "musubi_mpi_adapter"));
   const musubi_mpi_calls* const calls = entry == nullptr ? nullptr : entry();
   if (calls == nullptr || calls->version != musubi_mpi_version) {
-    return Error{path + (calls == nullptr ? " is no adapter to MPI" : " is of another version of Musubi") +
+    return Error{path +
+                 (calls == nullptr ? " is not an adapter to MPI" : " is of another version of Musubi") +
                  "; compile src/fabric/mpi/adapter.c of this version by the MPI's mpicc"};
   }
   return calls;

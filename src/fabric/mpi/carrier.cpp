@@ -57,7 +57,7 @@ Result<void> Carrier::run() {
   if (failure_.empty()) return {};
   depot_.head().state.store(failed);
   for (const Sleeper sleeper : {Sleeper::waiter, Sleeper::service})
-    os::Bell::ring_by(ropes_[index(sleeper)].number());
+    os::WakeupPipe::ring_by(ropes_[index(sleeper)].number());
   return Error{failure_};
 }
 
@@ -84,7 +84,7 @@ bool Carrier::await_rank() {
 
 bool Carrier::open_ropes() {
   for (const Sleeper sleeper : {Sleeper::waiter, Sleeper::service}) {
-    auto rope = os::Bell::open_rope_of(depot_.head().process, depot_.head().ropes[index(sleeper)]);
+    auto rope = os::WakeupPipe::open_write_end_of(depot_.head().process, depot_.head().ropes[index(sleeper)]);
     if (!rope) return false;
     ropes_[index(sleeper)] = std::move(rope).value();
   }
@@ -182,7 +182,7 @@ void Carrier::has_ended(const musubi_mpi_done& done, bool has_come) {
 // Wakes this sleeper, if it sleeps.
 void Carrier::call_rank(Sleeper sleeper) noexcept {
   std::atomic<std::uint32_t>& sleeps = depot_.head().sleeps[index(sleeper)];
-  if (sleeps.load() != 0 && sleeps.exchange(0) != 0) os::Bell::ring_by(ropes_[index(sleeper)].number());
+  if (sleeps.load() != 0 && sleeps.exchange(0) != 0) os::WakeupPipe::ring_by(ropes_[index(sleeper)].number());
 }
 
 // For arrivals that no thread has taken since the last look.

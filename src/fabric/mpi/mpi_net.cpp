@@ -37,7 +37,7 @@ class MpiNet final : public MessageNet {
   Polled poll(ParcelReceiver& receiver) noexcept override;
   void sleep(Sleeper sleeper, int timeout_ms) noexcept override;
   void wake(Sleeper sleeper) noexcept override { bells_[index(sleeper)].ring(); }
-  int rope(Sleeper sleeper) const noexcept override { return bells_[index(sleeper)].rope(); }
+  int rope(Sleeper sleeper) const noexcept override { return bells_[index(sleeper)].write_end(); }
 
  private:
   MpiNet(Depot depot, Rank self, std::uint32_t ranks) noexcept;
@@ -51,7 +51,7 @@ class MpiNet final : public MessageNet {
   const Rank self_;
   const std::uint32_t ranks_;
   os::Mapping parcel_memory_;
-  os::Bell bells_[2];                               // by Sleeper
+  os::WakeupPipe bells_[2];                         // by Sleeper
   std::vector<std::atomic<std::uint8_t>> leaving_;  // by group: parcels held by the carrier
   std::atomic<bool> polling_{false};
   bool has_failed_ = false;
@@ -77,8 +77,8 @@ Result<std::unique_ptr<MpiNet>> MpiNet::open(Depot depot, Rank self, std::uint32
   std::unique_ptr<MpiNet> net(new MpiNet(std::move(depot), self, ranks));
   const std::size_t bytes = groups_of(ranks) * parcels_of_group * sizeof(Parcel);
   MUSUBI_ASSIGN_OR_RETURN(net->parcel_memory_, os::Mapping::anywhere(bytes, os::Protection::read_write));
-  for (os::Bell& bell : net->bells_) {
-    MUSUBI_ASSIGN_OR_RETURN(bell, os::Bell::create());
+  for (os::WakeupPipe& bell : net->bells_) {
+    MUSUBI_ASSIGN_OR_RETURN(bell, os::WakeupPipe::create());
   }
   if (auto met = net->meet_carrier(); !met) return met.error();
   return net;
@@ -172,7 +172,7 @@ void MpiNet::report_failure(ParcelReceiver& receiver) noexcept {
 // checks for arrivals.
 void MpiNet::sleep(Sleeper sleeper, int timeout_ms) noexcept {
   std::atomic<std::uint32_t>& sleeps = depot_.head().sleeps[index(sleeper)];
-  const os::Bell& bell = bells_[index(sleeper)];
+  const os::WakeupPipe& bell = bells_[index(sleeper)];
   sleeps.store(1);
   const bool is_quiet = polling_.load() || !depot_.to_rank.any();
   const std::uint64_t timeout_ns =

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "os/signals_kept.h"
+#include "os/signal_calls.h"
 
 namespace musubi::fabric::ofi {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "os/clock.h"
-#include "os/signals_kept.h"
+#include "os/signal_calls.h"
 
 namespace musubi::fabric::ofi {
 namespace {
@@ -217,7 +217,7 @@ bool OfiNet::take_error(ParcelReceiver& receiver) noexcept {
     receiver.sent(*slot.parcel);
     return true;
   }
-  if (entry.err == FI_ETRUNC) receiver.refused("it is longer than any of Musubi's");
+  if (entry.err == FI_ETRUNC) receiver.refused("it is longer than any message of Musubi");
   post(slot);
   return true;
 }
@@ -273,7 +273,7 @@ void OfiNet::sleep(Sleeper sleeper, int timeout_ms) noexcept {
   }
   if (to_send_.count.load() != 0 || to_post_.count.load() != 0) timeout_ms = retry_ms;
   const Sleep kind = kind_of_sleep(sleeper);
-  const os::Bell& bell = bells_[index(sleeper)];
+  const os::WakeupPipe& bell = bells_[index(sleeper)];
   if (kind == Sleep::until_called) {
     if (bell.await(call_max_ns)) bell.silence();
   } else if (kind == Sleep::until_something_comes) {
@@ -296,7 +296,7 @@ void OfiNet::watch_again() noexcept {
 
 // Naps are short while messages arrive.
 void OfiNet::nap(Sleeper sleeper) noexcept {
-  const os::Bell& bell = bells_[index(sleeper)];
+  const os::WakeupPipe& bell = bells_[index(sleeper)];
   const bool is_idle = idle_naps_.load() >= short_naps;
   if (!is_idle) idle_naps_.fetch_add(1);
   if (bell.await(is_idle ? idle_nap_ns : short_nap_ns)) bell.silence();

@@ -57,7 +57,7 @@ class OfiNet final : public MessageNet {
   Polled poll(ParcelReceiver& receiver) noexcept override;
   void sleep(Sleeper sleeper, int timeout_ms) noexcept override;
   void wake(Sleeper sleeper) noexcept override { bells_[index(sleeper)].ring(); }
-  int rope(Sleeper sleeper) const noexcept override { return bells_[index(sleeper)].rope(); }
+  int rope(Sleeper sleeper) const noexcept override { return bells_[index(sleeper)].write_end(); }
 
  private:
   // The library's data for a parcel, by its number. Zero memory initially.
@@ -133,9 +133,9 @@ class OfiNet final : public MessageNet {
   std::vector<std::atomic<std::uint64_t>> failed_;  // a bit per peer
   std::atomic<bool> any_failed_{false};
 
-  int queue_number_ = -1;  // the queue's descriptor
-  os::ReadySet sets_[2];   // by Sleeper
-  os::Bell bells_[2];      // by Sleeper
+  int queue_number_ = -1;    // the queue's descriptor
+  os::ReadySet sets_[2];     // by Sleeper
+  os::WakeupPipe bells_[2];  // by Sleeper
   std::atomic<bool> polling_{false};
   std::atomic<std::uint64_t> polls_{0};
   std::uint64_t sent_to_poll_[2]{};        // by Sleeper: polls_ when it was last sent to poll

@@ -10,7 +10,7 @@
 #include "fabric/ofi/ofi.h"
 #include "fabric/ofi/ofi_net.h"
 #include "fabric/ofi/provider.h"
-#include "os/signals_kept.h"
+#include "os/signal_calls.h"
 
 namespace musubi::fabric::ofi {
 namespace {
@@ -112,11 +112,11 @@ Result<void> OfiNet::open_queue() {
 
 Result<void> OfiNet::open_sleepers() {
   for (std::size_t i = 0; i < std::size(bells_); ++i) {
-    MUSUBI_ASSIGN_OR_RETURN(bells_[i], os::Bell::create());
+    MUSUBI_ASSIGN_OR_RETURN(bells_[i], os::WakeupPipe::create());
     MUSUBI_ASSIGN_OR_RETURN(sets_[i], os::ReadySet::create());
     if (!sets_[i].add(bells_[i].number(), EPOLLIN, bell_data) ||
         (queue_number_ >= 0 && !sets_[i].add(queue_number_, EPOLLIN, queue_data))) {
-      return Error{"the kernel does not wait for libfabric; raise fs.epoll.max_user_watches"};
+      return Error{"the kernel refuses to wait for libfabric; raise fs.epoll.max_user_watches"};
     }
   }
   return {};

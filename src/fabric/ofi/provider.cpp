@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "os/signals_kept.h"
+#include "os/signal_calls.h"
 
 #include "os/tcp.h"
 

@@ -69,7 +69,7 @@ void ring(Mailbox& mailbox, Ropes ropes, bool urgent) noexcept {
     mailbox.bell.fetch_add(1, std::memory_order_release);
     // One thread is enough, because it delivers everything.
     if (ropes.waiters >= 0) {
-      os::Bell::ring_by(ropes.waiters);
+      os::WakeupPipe::ring_by(ropes.waiters);
     } else {
       os::futex_wake(mailbox.bell, 1);
     }
@@ -90,7 +90,7 @@ void ring_service(Mailbox& mailbox, Ropes ropes) noexcept {
   mailbox.service_bell.fetch_add(1, std::memory_order_seq_cst);
   if (mailbox.service_asleep.load(std::memory_order_seq_cst) == 0) return;
   if (ropes.service >= 0) {
-    os::Bell::ring_by(ropes.service);
+    os::WakeupPipe::ring_by(ropes.service);
   } else {
     os::futex_wake(mailbox.service_bell);
   }

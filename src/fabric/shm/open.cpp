@@ -148,8 +148,10 @@ Result<void> ShmFabric::map_peers(const ShmAddress& own, const std::vector<std::
 
 Result<void> ShmFabric::open_ropes(Peer& peer, const ShmAddress& theirs) {
   if (theirs.waiters_rope < 0) return {};
-  MUSUBI_ASSIGN_OR_RETURN(auto waiters, os::Bell::open_rope_of(theirs.process, theirs.waiters_rope));
-  MUSUBI_ASSIGN_OR_RETURN(auto service, os::Bell::open_rope_of(theirs.process, theirs.service_rope));
+  MUSUBI_ASSIGN_OR_RETURN(auto waiters,
+                          os::WakeupPipe::open_write_end_of(theirs.process, theirs.waiters_rope));
+  MUSUBI_ASSIGN_OR_RETURN(auto service,
+                          os::WakeupPipe::open_write_end_of(theirs.process, theirs.service_rope));
   peer.ropes = {waiters.number(), service.number()};
   peer.waiters_rope = std::move(waiters);
   peer.service_rope = std::move(service);

@@ -16,7 +16,7 @@ constexpr std::uint64_t drain_ns = 1'000'000'000, deadline_look_ns = 250'000'000
 Loss loss_by(int error) noexcept {
   switch (error) {
     case ETIMEDOUT:
-      return {Loss::Kind::silent, "nothing comes from there any more"};
+      return {Loss::Kind::silent, "no data arrives from there any more"};
     case EHOSTUNREACH:
     case ENETUNREACH:
     case ENETDOWN:
@@ -47,7 +47,7 @@ void SocketTransport::take(Name name, int socket) noexcept {
   (name.asking ? peer.sockets.asking : peer.sockets.answering) = os::FileDescriptor(socket);
   peer.at = peer.watch(name).at = os::address_of_peer(socket);
   if (!enter_sets(name)) {
-    return lose(*receiver_, name.peer, {Loss::Kind::refused, "the kernel does not wait for its socket"});
+    return lose(*receiver_, name.peer, {Loss::Kind::refused, "the kernel refuses to wait for its socket"});
   }
   line(name).store(Line::joined);
   keep_alive(name);
@@ -95,7 +95,7 @@ void SocketTransport::look_at_deadlines(Receiver& receiver) noexcept {
     if (over == PeerLife::Over::gone) lose(receiver, Rank{rank}, {});
     if (over == PeerLife::Over::cut) {
       lose(receiver, Rank{rank},
-           {Loss::Kind::ended, "one of its connections was cut, though the other one stands"});
+           {Loss::Kind::ended, "one of its connections was cut, but the other is open"});
     }
     any = any || peers_[rank].life.has_deadline();
   }

@@ -20,7 +20,7 @@ constexpr std::uint32_t once = EPOLLIN | EPOLLET;
 constexpr std::size_t sockets_per_word = 64;
 
 Error cannot_wait() {
-  return Error{"the kernel does not wait for the sockets between ranks; raise fs.epoll.max_user_watches"};
+  return Error{"the kernel refuses to wait for the sockets between ranks; raise fs.epoll.max_user_watches"};
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ Result<void> SocketTransport::make_sets() {
     MUSUBI_ASSIGN_OR_RETURN(*set, os::ReadySet::create());
   }
   for (std::size_t i = 0; i < std::size(bells_); ++i) {
-    MUSUBI_ASSIGN_OR_RETURN(bells_[i], os::Bell::create());
+    MUSUBI_ASSIGN_OR_RETURN(bells_[i], os::WakeupPipe::create());
     if (!sleeping_[i].add(bells_[i].number(), EPOLLIN, bell) ||
         !sleeping_[i].add(openings_.number(), once, opening)) {
       return cannot_wait();

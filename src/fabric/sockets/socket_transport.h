@@ -51,7 +51,7 @@ class SocketTransport final : public Transport, private Joined {
   void set_attended(bool attended) noexcept override;
   void wake(Sleeper sleeper) noexcept override { bells_[index(sleeper)].ring(); }
   void close(Rank peer) noexcept override;
-  int rope(Sleeper sleeper) const noexcept override { return bells_[index(sleeper)].rope(); }
+  int rope(Sleeper sleeper) const noexcept override { return bells_[index(sleeper)].write_end(); }
   std::string way_to(Rank peer) const override;
 
   // The number of joined sockets that have not ended. Any thread.
@@ -129,7 +129,7 @@ class SocketTransport final : public Transport, private Joined {
   std::vector<Peer> peers_;
   os::ReadySet arrivals_, openings_, requests_;
   os::ReadySet sleeping_[2];                      // by Sleeper
-  os::Bell bells_[2];                             // by Sleeper
+  os::WakeupPipe bells_[2];                       // by Sleeper
   std::vector<std::atomic<std::uint64_t>> told_;  // a bit per socket, by encode()
   std::atomic<bool> told_of_others_{false};       // a sleep was ended by the joiner or a timer
   // Polling thread only: whether the last poll() left arrivals, the socket that received last, and whether

@@ -16,7 +16,7 @@ constexpr const char* was_reset = "the connection was reset";
 const char* explain(int error, const os::SocketAddress& to) noexcept {
   switch (error) {
     case ECONNREFUSED:
-      return "nobody listens there, or a firewall refuses";
+      return "no process listens there, or a firewall refuses";
     case EHOSTUNREACH:
     case ENETUNREACH:
       return "no route leads there";
@@ -132,7 +132,7 @@ void Calls::start(Rank peer, unsigned lane) noexcept {
   if (connection.socket < 0) return fail(peer, lane, explain(-connection.socket, to));
   const std::uint64_t data = first_data_ + std::uint64_t{peer.value} * Race::lanes + lane;
   if (!set_.add(connection.socket, EPOLLOUT, data))
-    fail(peer, lane, "the kernel does not wait for the socket");
+    fail(peer, lane, "the kernel refuses to wait for the socket");
 }
 
 void Calls::go_on(std::uint64_t data, std::uint32_t events, Joined& joined) noexcept {
@@ -175,7 +175,7 @@ void Calls::hear(Rank peer, unsigned lane, Joined& joined) noexcept {
   const Race& race = calls_[peer.value].race;
   if (race.stage(lane) == Race::Stage::greeted) {
     if (!read(peer, lane, &connection.answer, sizeof connection.answer,
-              "it does not take this rank for one of its job: the secret or the build differs, or "
+              "it does not accept this rank as one of its job: the secret or the build differs, or "
               "another program listens there"))
       return;
     take_answer(peer, lane);
@@ -206,7 +206,7 @@ void Calls::take_answer(Rank peer, unsigned lane) noexcept {
   Connection& connection = this->connection(peer, lane);
   const Answer& answer = connection.answer;
   if (!handshake_.is_proof(answer.proof, Side::answers, connection.hello, answer.nonce)) {
-    return fail(peer, lane, "what listens there does not know the job's secret");
+    return fail(peer, lane, "the program that listens there does not know the job's secret");
   }
   if (!calls_[peer.value].race.answered(lane, os::monotonic_ns())) return;  // this lane is stopped soon
   const Proof proof = handshake_.prove(Side::asks, connection.hello, answer.nonce);
@@ -216,7 +216,7 @@ void Calls::take_answer(Rank peer, unsigned lane) noexcept {
 
 void Calls::take_welcome(Rank peer, unsigned lane, Joined& joined) noexcept {
   if (connection(peer, lane).welcome != Welcome{}) {
-    return fail(peer, lane, "what listens there does not speak the language of Musubi's ranks");
+    return fail(peer, lane, "the program that listens there does not speak Musubi's protocol");
   }
   Race& race = calls_[peer.value].race;
   const std::uint32_t attempt = race.attempt(lane);

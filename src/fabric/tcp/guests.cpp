@@ -27,7 +27,8 @@ void Guests::enter(int socket, const os::SocketAddress& from, std::uint64_t firs
   guest.from = from;
   guest.leaves_ns = os::monotonic_ns() + patience_ns_;
   ++count_;
-  if (!set_.add(socket, EPOLLIN, first_data + index)) return refuse(guest, "the kernel does not wait for it");
+  if (!set_.add(socket, EPOLLIN, first_data + index))
+    return refuse(guest, "the kernel refuses to wait for it");
   hear(index, joined);
 }
 
@@ -41,7 +42,7 @@ std::size_t Guests::make_place(Joined& joined) noexcept {
     hear(index, joined);
     if (guest.socket < 0) return index;
     if (guest.said != before) continue;
-    refuse(guest, "others came before it had said who it is");
+    refuse(guest, "newer connections replaced it before it had identified itself");
     return index;
   }
 }
@@ -103,7 +104,7 @@ bool Guests::read(Guest& guest, void* to, std::size_t bytes) noexcept {
   if (guest.said == Said::hello) {
     os::close_socket(leave(guest));
   } else {
-    refuse(guest, "it closed before it had said who it is");
+    refuse(guest, "it closed before it had identified itself");
   }
   return false;
 }
@@ -124,7 +125,7 @@ bool Guests::answer(Guest& guest) noexcept {
   answer.proof = handshake_.prove(Side::answers, guest.hello, answer.nonce);
   const iovec piece{&answer, sizeof answer};
   if (os::send_pieces(guest.socket, {&piece, 1}).bytes == sizeof answer) return true;
-  refuse(guest, "it takes no answer");
+  refuse(guest, "it does not take the answer");
   return false;
 }
 
@@ -135,7 +136,7 @@ void Guests::look_at_clock(Joined& joined) noexcept {
     Guest& guest = guests_[index];
     const auto is_overdue = [&] { return guest.socket >= 0 && guest.leaves_ns <= now; };
     if (is_overdue()) hear(index, joined);
-    if (is_overdue()) refuse(guest, "it did not say in time who it is");
+    if (is_overdue()) refuse(guest, "it did not identify itself in time");
   }
 }
 

@@ -36,7 +36,7 @@ class TcpJoiner final : public Joiner {
   void work(Joined& joined) noexcept override;
 
  private:
-  TcpJoiner(Rank self, os::FileDescriptor listening, os::ReadySet set, os::Bell bell, os::Timer timer,
+  TcpJoiner(Rank self, os::FileDescriptor listening, os::ReadySet set, os::WakeupPipe bell, os::Timer timer,
             std::vector<std::vector<os::SocketAddress>> addresses, const TcpOptions& options);
   void begin_calls(Joined& joined) noexcept;
   void let_in(Joined& joined) noexcept;
@@ -46,7 +46,7 @@ class TcpJoiner final : public Joiner {
   Complaints complaints_;
   const os::FileDescriptor listening_;
   const os::ReadySet set_;
-  const os::Bell bell_;  // rings when calls are wanted
+  const os::WakeupPipe bell_;  // rings when calls are wanted
   const os::Timer timer_;
   Guests guests_;
   Calls calls_;
@@ -78,18 +78,18 @@ Result<std::unique_ptr<TcpJoiner>> TcpJoiner::create(Rank self, os::FileDescript
                                                      std::vector<std::vector<os::SocketAddress>> addresses,
                                                      const TcpOptions& options) {
   MUSUBI_ASSIGN_OR_RETURN(auto set, os::ReadySet::create());
-  MUSUBI_ASSIGN_OR_RETURN(auto made_bell, os::Bell::create());
+  MUSUBI_ASSIGN_OR_RETURN(auto made_bell, os::WakeupPipe::create());
   MUSUBI_ASSIGN_OR_RETURN(auto made_timer, os::Timer::create());
   if (!set.add(listening.number(), EPOLLIN, door) || !set.add(made_bell.number(), EPOLLIN, bell) ||
       !set.add(made_timer.number(), EPOLLIN, timer)) {
-    return Error{"the kernel does not wait for connections; raise fs.epoll.max_user_watches"};
+    return Error{"the kernel refuses to wait for connections; raise fs.epoll.max_user_watches"};
   }
   return std::unique_ptr<TcpJoiner>(new TcpJoiner(self, std::move(listening), std::move(set),
                                                   std::move(made_bell), std::move(made_timer),
                                                   std::move(addresses), options));
 }
 
-TcpJoiner::TcpJoiner(Rank self, os::FileDescriptor listening, os::ReadySet set, os::Bell made_bell,
+TcpJoiner::TcpJoiner(Rank self, os::FileDescriptor listening, os::ReadySet set, os::WakeupPipe made_bell,
                      os::Timer made_timer, std::vector<std::vector<os::SocketAddress>> addresses,
                      const TcpOptions& options)
     : handshake_(self, static_cast<std::uint32_t>(addresses.size()), options.build, options.secret),

@@ -15,7 +15,7 @@ namespace {
 constexpr int status_of_refusal = 125;
 
 // In the child: access to the memory of the parent, through the parent's thread that answers.
-class ParentMemory final : public runtime::Memory::CopySource, public heap::ForeignMemory {
+class ParentMemory final : public runtime::Memory::CopySource, public heap::RemoteHeap {
  public:
   explicit ParentMemory(ChildLink& link) : link_(link) {}
   ChildLink& link() const noexcept { return link_; }
@@ -24,7 +24,7 @@ class ParentMemory final : public runtime::Memory::CopySource, public heap::Fore
     std::uint64_t nothing;
     return link_.ask(ChildLink::Question::open, address, bytes, nothing);
   }
-  // heap::ForeignMemory: the child releases nothing in its private copy; only the size is asked for.
+  // heap::RemoteHeap: the child releases nothing in its private copy; only the size is asked for.
   void release(Rank, std::uintptr_t, std::size_t) noexcept override {}
   std::size_t usable_bytes(Rank, std::uintptr_t address) noexcept override {
     std::uint64_t bytes = 0;

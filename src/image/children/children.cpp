@@ -5,10 +5,9 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <cstring>
 
+#include "image/process/call_result.h"
 #include "image/process/job_words.h"
-#include "image/process/remote_procedures.h"
 #include "os/sleep.h"
 #include "os/system_call.h"
 
@@ -32,7 +31,7 @@ bool has_come(std::int64_t result, bool with_information, const siginfo_t& infor
 void Children::start(runtime::Runtime& runtime) {
   runtime_ = &runtime;
   process_ = static_cast<pid_t>(os::system_call(SYS_getpid));
-  if (runtime.ranks() > 1) runtime.remote_calls().serve(procedures::children, *this);
+  calls_.start(runtime, procedures::children, *this);
 }
 
 bool Children::is_this_process() const noexcept {
@@ -61,7 +60,6 @@ bool Children::may_be_elsewhere(pid_t process) noexcept {
   return (makers & ~bit_of(runtime_->self())) != 0;
 }
 
-// Looks at children of this process. Result: as the kernel's.
 std::int64_t Children::look(const Question& question, Found& found) noexcept {
   if (question.with_information) {
     found.information.si_pid = 0;
@@ -81,10 +79,7 @@ std::int64_t Children::look_everywhere(Question question, Found& found) noexcept
     for (std::uint32_t rank = 0; rank < runtime_->ranks(); ++rank) {
       if (has_come(result, question.with_information, found.information)) return result;
       if (Rank{rank} == runtime_->self()) continue;
-      result = runtime_->remote_calls()
-                   .call(Rank{rank}, procedures::children, std::as_bytes(std::span(&question, 1)),
-                         std::as_writable_bytes(std::span(&found, 1)))
-                   .status;
+      result = calls_.at<&Children::look>(Rank{rank}, question, found);
       any |= result != -ECHILD;
     }
     if (has_come(result, question.with_information, found.information)) return result;
@@ -99,10 +94,7 @@ pid_t Children::wait(pid_t process, int* status, int options, struct rusage* usa
   const Question question{false, P_ALL, process, options};
   Found found{};
   const std::int64_t result = look_everywhere(question, found);
-  if (result < 0) {
-    errno = static_cast<int>(-result);
-    return -1;
-  }
+  if (result < 0) return fail(static_cast<int>(-result));
   if (result > 0 && status != nullptr) *status = found.status;
   if (result > 0 && usage != nullptr) *usage = found.usage;
   return static_cast<pid_t>(result);
@@ -112,22 +104,9 @@ int Children::wait(idtype_t type, id_t id, siginfo_t* information, int options) 
   const Question question{true, type, static_cast<std::int32_t>(id), options};
   Found found{};
   const std::int64_t result = look_everywhere(question, found);
-  if (result < 0) {
-    errno = static_cast<int>(-result);
-    return -1;
-  }
+  if (result < 0) return fail(static_cast<int>(-result));
   if (information != nullptr) *information = found.information;
   return 0;
-}
-
-runtime::Answer Children::run(Rank, std::span<const std::byte> request, std::span<std::byte> reply) noexcept {
-  Question question;
-  MUSUBI_CHECK(request.size() == sizeof question);
-  std::memcpy(&question, request.data(), sizeof question);
-  Found found{};
-  const std::int64_t result = look(question, found);
-  std::memcpy(reply.data(), &found, sizeof found);
-  return {result, sizeof found};
 }
 
 }  // namespace musubi::image

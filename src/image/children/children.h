@@ -6,11 +6,12 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 
+#include "image/process/owner_calls.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::image {
 
-class Children final : private runtime::Procedure {
+class Children {
  public:
   // Collective, before the program runs.
   void start(runtime::Runtime& runtime);
@@ -41,13 +42,13 @@ class Children final : private runtime::Procedure {
     siginfo_t information;
   };
 
-  runtime::Answer run(Rank caller, std::span<const std::byte> request,
-                      std::span<std::byte> reply) noexcept override;
+  // Looks at children of this process. Result: the kernel's.
   std::int64_t look(const Question& question, Found& found) noexcept;
   std::int64_t look_everywhere(Question question, Found& found) noexcept;
 
   runtime::Runtime* runtime_ = nullptr;
   pid_t process_ = 0;
+  OwnerCalls<&Children::look> calls_;
 };
 
 }  // namespace musubi::image

@@ -21,12 +21,12 @@
 #include "image/process/refused_call.h"
 #include "image/threads/program_threads.h"
 #include "omp/process.h"
+#include "os/cpu.h"
 #include "os/errno_kept.h"
 #include "os/memory.h"
 #include "os/signal_calls.h"
 #include "os/system_call.h"
-#include "os/thread_pointer.h"
-#include "runtime/api/thread_stack.h"
+#include "runtime/api/threads.h"
 
 namespace musubi::image {
 namespace {
@@ -75,14 +75,14 @@ void* fork_for_caller(void* given) {
 }
 
 // Only the program's own threads take its signals.
-class SignalsHeldBack {
+class BlockedSignals {
  public:
-  SignalsHeldBack() noexcept
+  BlockedSignals() noexcept
       : before_(os::set_signal_mask(
             SIG_BLOCK, ~(os::signal_bit(SIGSEGV) | os::signal_bit(SIGBUS) | os::signal_bit(SIGTRAP)))) {}
-  ~SignalsHeldBack() { os::set_signal_mask(SIG_SETMASK, before_); }
-  SignalsHeldBack(const SignalsHeldBack&) = delete;
-  SignalsHeldBack& operator=(const SignalsHeldBack&) = delete;
+  ~BlockedSignals() { os::set_signal_mask(SIG_SETMASK, before_); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
 
  private:
   const os::SignalBits before_;
@@ -121,8 +121,8 @@ void end_child(runtime::Runtime& runtime, pid_t child) {
 void tell_of_work(const ChildLink& link) {
   if (link.tries_exec.load()) return;
   report_refused_call(
-      "a process made by fork() while other threads ran has ended without exec: what they wrote since may "
-      "have shown in its memory",
+      "a process made by fork() while other threads ran has ended without exec: later writes of these "
+      "threads may have been visible in its memory",
       "fork outside of parallel regions and without other threads, or call exec at once");
 }
 
@@ -160,7 +160,7 @@ pid_t wait_for_fork(runtime::Runtime& runtime, ChildLink& link) {
   int error = 0;
   const bool others_run = runtime.ranks() > 1 && (omp::is_region_open() || has_program_threads());
   {
-    const SignalsHeldBack held_back;
+    const BlockedSignals blocked;
     pthread_t thread;
     error = create_private_thread(&thread, fork_for_caller, &link);
     if (error == 0) ::pthread_join(thread, nullptr);

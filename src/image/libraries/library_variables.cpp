@@ -15,7 +15,7 @@ void LibraryVariables::start() noexcept {
 #include "image/libraries/library_variables.def"
 #undef MUSUBI_VARIABLE
   first_ = values();
-  told_.values = first_;
+  sent_.values = first_;
   note_environment();
 }
 
@@ -28,13 +28,13 @@ LibraryVariables::Values LibraryVariables::values() const noexcept {
 }
 
 std::string_view LibraryVariables::changes() noexcept {
-  Message now{told_.changed, values()};
+  Message now{sent_.changed, values()};
   for (std::size_t i = 0; i < variable_count; ++i) {
     if (now.values[i] != first_[i]) now.changed |= std::uint64_t{1} << i;
   }
-  if (now == told_) return {};
-  told_ = now;
-  return {reinterpret_cast<const char*>(&told_), sizeof told_};
+  if (now == sent_) return {};
+  sent_ = now;
+  return {reinterpret_cast<const char*>(&sent_), sizeof sent_};
 }
 
 void LibraryVariables::take(std::string_view given) noexcept {
@@ -42,11 +42,11 @@ void LibraryVariables::take(std::string_view given) noexcept {
   if (given.size() != sizeof wanted) return;
   std::memcpy(static_cast<void*>(&wanted), given.data(), sizeof wanted);
   for (std::size_t i = 0; i < variable_count; ++i) {
-    const bool was_changed = (told_.changed >> i & 1) != 0 && wanted.values[i] == told_.values[i];
+    const bool was_changed = (sent_.changed >> i & 1) != 0 && wanted.values[i] == sent_.values[i];
     if ((wanted.changed >> i & 1) == 0 || was_changed || variables_[i].place == nullptr) continue;
     std::memcpy(variables_[i].place, &wanted.values[i], variables_[i].bytes);
   }
-  told_ = wanted;
+  sent_ = wanted;
   reinterpret_cast<void (*)()>(next_definition("tzset"))();
 }
 

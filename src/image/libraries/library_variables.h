@@ -47,7 +47,7 @@ class LibraryVariables {
 
   std::array<Variable, variable_count> variables_{};
   Values first_{};
-  Message told_;
+  Message sent_;
   char** known_environment_ = nullptr;
 };
 

@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "image/process/call_result.h"
 #include "image/process/refused_call.h"
-#include "image/process/remote_procedures.h"
 #include "os/mapping_calls.h"
 #include "os/memory.h"
 
@@ -25,10 +25,6 @@ std::uintptr_t number(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address);
 }
 
-int fail(int error) {
-  errno = error;
-  return -1;
-}
 void* map_failed(int error) {
   errno = error;
   return MAP_FAILED;
@@ -48,7 +44,7 @@ int open_of_process(pid_t process, int file, int access) {
 
 FileMappings::FileMappings(runtime::Runtime& runtime)
     : runtime_(runtime), slice_(runtime.self(), runtime.ranks()) {
-  runtime.remote_calls().serve(procedures::file_mappings, *this);
+  calls_.start(runtime, procedures::file_mappings, *this);
 }
 
 // REQUIRES: `file` is open here. Result: 0 or -errno.
@@ -98,28 +94,24 @@ int FileMappings::carry_out(const Order& order, int file) noexcept {
   return -EINVAL;
 }
 
-runtime::Answer FileMappings::run(Rank, std::span<const std::byte> request, std::span<std::byte>) noexcept {
-  Order order;
-  if (request.size() != sizeof order) return {-EINVAL, 0};
-  std::memcpy(&order, request.data(), sizeof order);
-  if (order.kind != Order::Kind::map) return {carry_out(order, -1), 0};
+int FileMappings::apply(const Order& order) noexcept {
+  if (order.kind != Order::Kind::map) return carry_out(order, -1);
   const int file = open_of_process(order.process, order.file, order.access);
-  if (file < 0) return {-errno, 0};
+  if (file < 0) return -errno;
   const int result = carry_out(order, file);
   ::syscall(SYS_close, file);
-  return {result, 0};
+  return result;
 }
 
 int FileMappings::order_others(const Order& order) noexcept {
-  return static_cast<int>(
-      runtime_.remote_calls().call_others(procedures::file_mappings, std::as_bytes(std::span{&order, 1})));
+  return static_cast<int>(calls_.at_others<&FileMappings::apply>(order));
 }
 
 // Result: 0, or -1 with errno.
 int FileMappings::order_all(const Order& order, Reach reach) noexcept {
   int result = carry_out(order, -1);
   if (result == 0 && reach == Reach::everywhere) result = order_others(order);
-  return result == 0 ? 0 : fail(-result);
+  return fail(-result);
 }
 
 // No rank has anything mapped there any more.

@@ -13,14 +13,14 @@
 #include "image/memory/address_slice.h"
 #include "image/memory/map_request.h"
 #include "image/memory/mapped_areas.h"
-#include "runtime/api/remote_calls.h"
+#include "image/process/owner_calls.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::image {
 
 // Results and errno as in section 2 of the manual. All ranges are whole pages. Any thread of the program; not
 // from a signal handler.
-class FileMappings final : private runtime::Procedure {
+class FileMappings {
  public:
   // Every rank makes its own before the job's first barrier. `runtime` outlives this object.
   explicit FileMappings(runtime::Runtime& runtime);
@@ -45,7 +45,7 @@ class FileMappings final : private runtime::Procedure {
  private:
   using Area = MappedAreas::Area;
   using Reach = MappedAreas::Reach;
-  // A change that every rank applies; the request of a remote call.
+  // A change that every rank applies.
   struct Order {
     enum class Kind : std::uint64_t { map, unmap, remap, protect, reuse, attach, detach } kind;
     std::uintptr_t address;
@@ -60,9 +60,8 @@ class FileMappings final : private runtime::Procedure {
     int access;     // O_RDONLY, ...
   };
 
-  // Result: 0 or -errno. On a thread of the runtime, for another rank.
-  runtime::Answer run(Rank caller, std::span<const std::byte> request,
-                      std::span<std::byte> reply) noexcept override;
+  // Results: 0 or a negative error number. The first is for another rank, on a thread of the runtime.
+  int apply(const Order& order) noexcept;
   int carry_out(const Order& order, int file) noexcept;
   int order_others(const Order& order) noexcept;
   int order_all(const Order& order, Reach reach) noexcept;
@@ -71,6 +70,7 @@ class FileMappings final : private runtime::Procedure {
   runtime::Runtime& runtime_;
   AddressSlice slice_;
   MappedAreas areas_;
+  OwnerCalls<&FileMappings::apply> calls_;
 };
 
 }  // namespace musubi::image

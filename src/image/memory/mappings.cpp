@@ -10,8 +10,8 @@
 #include <cstring>
 #include <string>
 
+#include "image/process/call_result.h"
 #include "image/process/refused_call.h"
-#include "image/process/remote_procedures.h"
 #include "os/mapping_calls.h"
 #include "os/memory.h"
 
@@ -44,15 +44,7 @@ std::size_t alignment_of(const MapRequest& request) {
 Mappings::Mappings(runtime::Runtime& runtime, heap::Heap& own_heap, heap::MappedMemory& own,
                    heap::HeapMessages& messages)
     : runtime_(runtime), heap_(own_heap), own_(own), messages_(messages), files_(runtime), break_(runtime) {
-  runtime.remote_calls().serve(procedures::kept_mapping, *this);
-}
-
-runtime::Answer Mappings::run(Rank, std::span<const std::byte> request, std::span<std::byte>) noexcept {
-  std::uintptr_t address;
-  if (request.size() != sizeof address) return {-EINVAL, 0};
-  std::memcpy(&address, request.data(), sizeof address);
-  own_.keep(address);
-  return {};
+  calls_.start(runtime, procedures::kept_mapping, *this);
 }
 
 void* Mappings::map(const MapRequest& given) noexcept {
@@ -164,8 +156,8 @@ void* Mappings::map_fixed(const MapRequest& request) noexcept {
     if (is_read_file) return files_.map(request, os::page_bytes());
     if (kind == MapKind::of_this_process) return map_plainly(request);
   }
-  report_refused_call("mmap with MAP_FIXED was refused: there, no memory can be had that all ranks share",
-                      "leave the address to mmap, or map over a part of what mmap gave");
+  report_refused_call("mmap with MAP_FIXED was refused: all ranks cannot share memory there",
+                      "leave the address to mmap, or map over part of an earlier mapping");
   return map_failed(ENOMEM);
 }
 
@@ -181,9 +173,7 @@ void* Mappings::map_over_shared(const MapRequest& request) noexcept {
   if (heap_.is_own(request.wanted)) {
     own_.use_again(begin, request.bytes);
   } else if (heap_.is_shared(request.wanted)) {
-    std::byte no_reply[1];
-    runtime_.remote_calls().call(heap_.owner_of(request.wanted), procedures::kept_mapping,
-                                 std::as_bytes(std::span{&begin, 1}), no_reply);
+    calls_.at<&Mappings::keep>(heap_.owner_of(request.wanted), begin);
   }
   runtime_.memory().store_zeros(request.wanted, request.bytes);
   if (kind == MapKind::file && !fill(request.wanted, request)) return MAP_FAILED;
@@ -323,9 +313,7 @@ void* Mappings::attach(int segment, const void* wanted, int flags) noexcept {
 }
 
 int Mappings::detach(const void* address) noexcept {
-  if (files_.covers(address)) return files_.detach(address);
-  errno = EINVAL;
-  return -1;
+  return files_.covers(address) ? files_.detach(address) : fail(EINVAL);
 }
 
 }  // namespace musubi::image

@@ -22,7 +22,7 @@
 namespace musubi::image {
 
 // One per process. Any thread; not from a signal handler. Results and errno as in section 2 of the manual.
-class Mappings final : private runtime::Procedure {
+class Mappings {
  public:
   // All arguments outlive this object. Before the job's first barrier.
   Mappings(runtime::Runtime& runtime, heap::Heap& own_heap, heap::MappedMemory& own,
@@ -49,9 +49,8 @@ class Mappings final : private runtime::Procedure {
   int set_break(void* end) noexcept { return break_.set(end); }
 
  private:
-  // Serves another rank that maps over a part of one of our mappings.
-  runtime::Answer run(Rank caller, std::span<const std::byte> request,
-                      std::span<std::byte> reply) noexcept override;
+  // For another rank that maps over a part of one of our mappings.
+  void keep(std::uintptr_t address) noexcept { own_.keep(address); }
 
   // REQUIRES for these: request.bytes are whole pages.
   void* take_pages(const MapRequest& request) noexcept;
@@ -78,6 +77,7 @@ class Mappings final : private runtime::Procedure {
   heap::HeapMessages& messages_;
   FileMappings files_;
   ProgramBreak break_;
+  OwnerCalls<&Mappings::keep> calls_;
 };
 
 }  // namespace musubi::image

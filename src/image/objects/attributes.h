@@ -4,16 +4,19 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <string>
 #include <string_view>
 
 #include "image/libraries/library_variables.h"
 #include "image/objects/locales.h"
 #include "image/objects/stream_formats.h"
+#include "image/process/owner_calls.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::image {
 
-class Attributes final : private runtime::Procedure {
+class Attributes {
  public:
   enum class Change : std::uint32_t {
     directory,     // text: path from the root
@@ -24,14 +27,12 @@ class Attributes final : private runtime::Procedure {
     clear_variables,
     fork_handlers,  // text: three functions and the object they belong to
     limit,          // number: resource; text: rlimit
-    process_ids,    // asks for the ids of the process and its parent
-    call,           // text: Call
     formats,        // text: see StreamFormats
     variables,      // text: see LibraryVariables
   };
   // A call of a function, by its name, with integer arguments.
   struct Call {
-    const char* name;
+    const char* name;  // means nothing to other ranks
     std::array<std::uint64_t, 3> words;
     bool gives_double = false;
   };
@@ -53,13 +54,17 @@ class Attributes final : private runtime::Procedure {
   std::int64_t call_at_first_rank(const Call& call) noexcept;
   // Rank 0, main's thread, before a region: sends the changes that main made without a call
   // (stream_formats.h, library_variables.h).
-  void tell_what_main_set() noexcept;
+  void send_main_changes() noexcept;
   // The ids of rank 0, which the program sees on all ranks.
   ProcessIds process_ids() noexcept;
 
  private:
-  runtime::Answer run(Rank caller, std::span<const std::byte> request,
-                      std::span<std::byte> reply) noexcept override;
+  // At another rank.
+  std::int64_t apply(Change change, int number, std::string_view given);
+  std::int64_t make_call(const Call& call, std::string_view name);
+  void own_ids(ProcessIds& ids) noexcept;
+
+  void change_environment(Change change, const std::string& text);
 
   void tell_environment() noexcept;
 
@@ -67,7 +72,8 @@ class Attributes final : private runtime::Procedure {
   Locales* locales_ = nullptr;
   StreamFormats formats_;
   LibraryVariables variables_;
-  std::atomic<std::uint64_t> ids_{0};  // both ids of rank 0; 0: not yet asked for
+  std::atomic<ProcessIds> ids_{};  // of rank 0; zeros: not yet asked for
+  OwnerCalls<&Attributes::apply, &Attributes::make_call, &Attributes::own_ids> calls_;
 };
 
 }  // namespace musubi::image

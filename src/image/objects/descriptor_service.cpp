@@ -5,74 +5,54 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "image/objects/descriptors.h"
-#include "image/objects/given_descriptor.h"
 
 namespace musubi::image {
 
-runtime::Answer Descriptors::run(Rank caller, std::span<const std::byte> request,
-                                 std::span<std::byte> reply) noexcept {
-  Message message;
-  MUSUBI_CHECK(request.size() == sizeof message);
-  std::memcpy(&message, request.data(), sizeof message);
-  switch (message.request) {
-    case Request::give:
-      return {give(caller, message), 0};
-    case Request::close:
-      if (state(message.number) != State::own || is_internal(message.number)) return {-EBADF, 0};
-      return {close_own(message.number, caller), 0};
-    case Request::drop:
-      drop_here(message.number);
-      return {};
-    case Request::put:
-      return {put(caller, message), 0};
-    case Request::duplicate:
-      return {duplicate(message.from, message.number, message.flags) >= 0 ? 0 : -errno, 0};
-    case Request::adopt:
-      return {adopt(caller, message.number), 0};
-    case Request::list:
-      return {0, list(reply)};
-  }
-  __builtin_unreachable();
+int Descriptors::close_for(Rank caller, int number) noexcept {
+  if (state(number) != State::own || is_internal(number)) return -EBADF;
+  return close_own(number, caller);
+}
+
+int Descriptors::duplicate_here(int from, int to, int flags) noexcept {
+  return duplicate(from, to, flags) >= 0 ? 0 : -errno;
 }
 
 // Result: flags of the descriptor, or a negative error number.
-int Descriptors::give(Rank caller, const Message& message) noexcept {
-  const auto number = static_cast<std::size_t>(message.number);
-  if (number < numbers_ && state(message.number) == State::absent) return -EBADF;
-  if (is_internal(message.number)) return -EBADF;
-  const long flags = ::syscall(SYS_fcntl, message.number, F_GETFD);
+int Descriptors::give(Rank caller, int number, std::uint64_t ticket,
+                      const DescriptorMail::Address& to) noexcept {
+  if (static_cast<std::size_t>(number) < numbers_ && state(number) == State::absent) return -EBADF;
+  if (is_internal(number)) return -EBADF;
+  const long flags = ::syscall(SYS_fcntl, number, F_GETFD);
   if (flags < 0) return -EBADF;
   // Noted before the file is sent, so that a concurrent close reaches the caller.
-  if (is_own_range(message.number) && message.number != STDOUT_FILENO) {
-    holders_[number].fetch_or(std::uint64_t{1} << std::min(caller.value, 63u));
+  if (is_own_range(number) && number != STDOUT_FILENO) {
+    holders_[static_cast<std::size_t>(number)].fetch_or(std::uint64_t{1} << std::min(caller.value, 63u));
   }
   if (!runtime_->hosts().together(caller, self_)) {
     struct stat status {};
-    const bool is_regular = ::fstat(message.number, &status) == 0 && S_ISREG(status.st_mode);
+    const bool is_regular = ::fstat(number, &status) == 0 && S_ISREG(status.st_mode);
     return static_cast<int>(flags) | (is_regular ? given_regular : 0);
   }
-  const int error = mail_.send(message.address, message.number, message.ticket);
+  const int error = mail_.send(to, number, ticket);
   return error == 0 ? static_cast<int>(flags) : -error;
 }
 
-int Descriptors::put(Rank caller, const Message& message) noexcept {
+int Descriptors::put(Rank caller, int from, int to, int flags) noexcept {
   const int received = [&] {
     const std::lock_guard lock(receiving_);
-    int flags;
-    return receive_from(caller, message.from, &flags);
+    int given;
+    return receive_from(caller, from, &given);
   }();
   if (received < 0) return -EBADF;
-  drop_elsewhere(message.number, caller);
-  const long result = ::syscall(SYS_dup3, received, message.number, message.flags);
+  drop_elsewhere(to, caller);
+  const long result = ::syscall(SYS_dup3, received, to, flags);
   const int error = result < 0 ? -errno : 0;
   ::syscall(SYS_close, received);
   if (error == 0) {
-    holders_[static_cast<std::size_t>(message.number)].fetch_or(std::uint64_t{1}
-                                                                << std::min(caller.value, 63u));
-    if (message.number <= STDERR_FILENO) spread_standard(message.number);
+    holders_[static_cast<std::size_t>(to)].fetch_or(std::uint64_t{1} << std::min(caller.value, 63u));
+    if (to <= STDERR_FILENO) spread_standard(to);
   }
   return error;
 }
@@ -97,17 +77,13 @@ int Descriptors::adopt(Rank caller, int number) noexcept {
   return 0;
 }
 
-// Numbers of this rank that the program may have opened.
-std::size_t Descriptors::list(std::span<std::byte> reply) const noexcept {
-  std::size_t bytes = 0;
+void Descriptors::list(OpenNumbers& open) noexcept {
   for (std::size_t number = first_number(self_); number < first_number(Rank{self_.value + 1}); ++number) {
     const auto value = static_cast<int>(number);
     if (value == STDOUT_FILENO || value == STDERR_FILENO || is_internal(value)) continue;
-    if (::syscall(SYS_fcntl, value, F_GETFD) < 0 || bytes + sizeof value > reply.size()) continue;
-    std::memcpy(reply.data() + bytes, &value, sizeof value);
-    bytes += sizeof value;
+    if (::syscall(SYS_fcntl, value, F_GETFD) < 0 || open.count == open.numbers.size()) continue;
+    open.numbers[open.count++] = value;
   }
-  return bytes;
 }
 
 }  // namespace musubi::image

@@ -14,10 +14,9 @@
 #include <string>
 
 #include "base/cause.h"
-#include "image/objects/given_descriptor.h"
+#include "image/process/call_result.h"
 #include "image/process/open_file_limit.h"
 #include "image/process/refused_call.h"
-#include "image/process/remote_procedures.h"
 #include "os/errno_kept.h"
 #include "os/own_files.h"
 
@@ -132,7 +131,7 @@ Result<void> Descriptors::start(runtime::Runtime& runtime) {
   runtime_ = &runtime;
   if (ranks_ == 1) return {};
   if (auto opened = mail_.open(); !opened) return opened;
-  runtime.remote_calls().serve(procedures::descriptors, *this);
+  calls_.start(runtime, procedures::descriptors, *this);
   opened_by_libraries_ = open_numbers(shared_);
   for (std::size_t number = 0; number < opened_by_libraries_.size(); ++number) {
     if (contains(before_, number) || os::is_own_file(static_cast<int>(number)))
@@ -164,12 +163,6 @@ int Descriptors::end() const noexcept {
   return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 1 << 20));
 }
 
-std::int64_t Descriptors::ask(Rank rank, const Message& message) noexcept {
-  return runtime_->remote_calls()
-      .call(rank, procedures::descriptors, std::as_bytes(std::span(&message, 1)), {})
-      .status;
-}
-
 bool Descriptors::fetch(int number) noexcept {
   const os::ErrnoKept errno_kept;
   // Under this lock, a close that happens during the transfer drops the file after its arrival.
@@ -195,7 +188,7 @@ void Descriptors::note_far(int number, int given) noexcept {
 // A new number for the file `number` of `rank`, of_other_host, or -1. REQUIRES: receiving_ is held.
 int Descriptors::receive_from(Rank rank, int number, int* flags) noexcept {
   const std::uint64_t ticket = ++tickets_;
-  const std::int64_t answer = ask(rank, {Request::give, number, 0, 0, ticket, mail_.address()});
+  const std::int64_t answer = calls_.at<&Descriptors::give>(rank, self_, number, ticket, mail_.address());
   if (answer < 0) return -1;
   *flags = static_cast<int>(answer);
   return runtime_->hosts().together(rank, self_) ? mail_.receive(ticket) : of_other_host;
@@ -216,12 +209,11 @@ void Descriptors::drop_elsewhere(int number, Rank but) noexcept {
   if (holders == 0) return;
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
     if (Rank{rank} == self_ || Rank{rank} == but || (holders & bit_of(Rank{rank})) == 0) continue;
-    ask(Rank{rank}, {Request::drop, number, 0, 0, 0, {}});
+    calls_.at<&Descriptors::drop_here>(Rank{rank}, number);
   }
 }
 
 void Descriptors::let_go_elsewhere(int number) noexcept {
-  const os::ErrnoKept errno_kept;
   drop_elsewhere(number, self_);
 }
 
@@ -241,17 +233,14 @@ int Descriptors::close(int number) noexcept {
     if (result == 0 && number < standard_end) spread_standard(number);
   } else {
     drop_here(number);
-    result = static_cast<int>(ask(owner(number), {Request::close, number, 0, 0, 0, {}}));
+    result = static_cast<int>(calls_.at<&Descriptors::close_for>(owner(number), self_, number));
   }
-  if (result == 0) return 0;
-  errno = -result;
-  return -1;
+  return fail(-result);
 }
 
 int Descriptors::duplicate(int from, int to, int flags) noexcept {
   if (is_internal(to) || !make_usable(from)) {
-    errno = EBADF;
-    return -1;
+    return fail(EBADF);
   }
   const bool elsewhere = static_cast<std::size_t>(to) < numbers_ && state(to) != State::own;
   if (is_far(from) || (elsewhere && !runtime_->hosts().together(owner(to), self_)))
@@ -263,11 +252,8 @@ int Descriptors::duplicate(int from, int to, int flags) noexcept {
     if (result >= 0 && to < standard_end) spread_standard(to);
     return result;
   }
-  const std::int64_t error = ask(owner(to), {Request::put, to, from, flags, 0, {}});
-  if (error != 0) {
-    errno = static_cast<int>(-error);
-    return -1;
-  }
+  const auto error = static_cast<int>(calls_.at<&Descriptors::put>(owner(to), self_, from, to, flags));
+  if (error != 0) return fail(-error);
   states_[static_cast<std::size_t>(to)].store(State::held);
   return static_cast<int>(bare_duplicate(from, to, flags));
 }
@@ -276,36 +262,28 @@ int Descriptors::duplicate(int from, int to, int flags) noexcept {
 int Descriptors::duplicate_far(int from, int to, int flags) noexcept {
   const auto end = static_cast<int>(numbers_);
   if (from >= end || to >= end || owner(from) != owner(to)) {
-    report_refused_call("dup2 was refused: it would make one file of two hosts",
+    report_refused_call("dup2 was refused: the two descriptors are on different hosts",
                         "open the file where it is to be used");
-    errno = EXDEV;
-    return -1;
+    return fail(EXDEV);
   }
-  const std::int64_t error = ask(owner(to), {Request::duplicate, to, from, flags, 0, {}});
-  if (error == 0) return to;
-  errno = static_cast<int>(-error);
-  return -1;
+  const auto error = static_cast<int>(calls_.at<&Descriptors::duplicate_here>(owner(to), from, to, flags));
+  return error == 0 ? to : fail(-error);
 }
 
 void Descriptors::spread_standard(int number) noexcept {
   if (numbers_ == 0) return;
-  const os::ErrnoKept errno_kept;
   if (number == 0) return drop_elsewhere(number, self_);
   if (number == 1 && state(1) == State::absent) return;  // rank 0 owns it
-  const Message message{Request::adopt, number, 0, 0, 0, {}};
-  runtime_->remote_calls().call_others(procedures::descriptors, std::as_bytes(std::span(&message, 1)));
+  calls_.at_others<&Descriptors::adopt>(self_, number);
 }
 
 void Descriptors::make_all_usable() noexcept {
   if (numbers_ == 0) return;
-  const Message message{Request::list, 0, 0, 0, 0, {}};
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
     if (Rank{rank} == self_) continue;
-    std::array<int, runtime::call_bytes_max / sizeof(int)> open;
-    const runtime::Answer answer = runtime_->remote_calls().call(Rank{rank}, procedures::descriptors,
-                                                                 std::as_bytes(std::span(&message, 1)),
-                                                                 std::as_writable_bytes(std::span(open)));
-    for (std::size_t i = 0; i < answer.bytes / sizeof(int); ++i) make_usable(open[i]);
+    OpenNumbers open{};
+    calls_.at<&Descriptors::list>(Rank{rank}, open);
+    for (std::uint32_t i = 0; i < open.count; ++i) make_usable(open.numbers[i]);
   }
 }
 

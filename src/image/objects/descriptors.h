@@ -4,6 +4,7 @@
 // opener (image/objects/far_calls.h). Closing closes it everywhere.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -12,12 +13,13 @@
 
 #include "base/result.h"
 #include "image/objects/descriptor_mail.h"
+#include "image/process/owner_calls.h"
 #include "os/memory.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::image {
 
-class Descriptors final : private runtime::Procedure {
+class Descriptors {
  public:
   // Makes the kernel skip the numbers that the job shares, those of this rank until start(): files that the
   // runtime opens get higher numbers. `one_output`: standard output is rank 0's. Call before the job opens
@@ -71,23 +73,24 @@ class Descriptors final : private runtime::Procedure {
     far,     // owned by a rank on another host; the last two
     far_regular,
   };
-  enum class Request : std::uint32_t { give, close, drop, put, duplicate, adopt, list };
-  struct Message {
-    Request request;
-    std::int32_t number;
-    std::int32_t from;
-    std::int32_t flags;
-    std::uint64_t ticket;
-    DescriptorMail::Address address;
-  };
+  // Added to the flags of a descriptor that its owner gives: it is a regular file.
+  static constexpr int given_regular = 1 << 8;
+  // In place of a number: the opener is on another host, and keeps its file.
+  static constexpr int of_other_host = -2;
 
-  runtime::Answer run(Rank caller, std::span<const std::byte> request,
-                      std::span<std::byte> reply) noexcept override;
-  int give(Rank caller, const Message& message) noexcept;
-  int put(Rank caller, const Message& message) noexcept;
+  // For `caller`, at the owner of the descriptor (descriptor_service.cpp). Results: negative error numbers.
+  int give(Rank caller, int number, std::uint64_t ticket, const DescriptorMail::Address& to) noexcept;
+  int close_for(Rank caller, int number) noexcept;
+  int put(Rank caller, int from, int to, int flags) noexcept;
+  int duplicate_here(int from, int to, int flags) noexcept;
   int adopt(Rank caller, int number) noexcept;
-  int close_own(int number, Rank but) noexcept;
-  std::size_t list(std::span<std::byte> reply) const noexcept;
+  void drop_here(int number) noexcept;
+  // Numbers of this rank that the program may have opened.
+  struct OpenNumbers {
+    std::uint32_t count;
+    std::array<int, runtime::call_bytes_max / sizeof(int) - 1> numbers;
+  };
+  void list(OpenNumbers& open) noexcept;
 
   bool fetch(int number) noexcept;
   int receive_from(Rank rank, int number, int* flags) noexcept;
@@ -95,9 +98,8 @@ class Descriptors final : private runtime::Procedure {
   // `given`: the answer of its opener, on another host.
   void note_far(int number, int given) noexcept;
   void set_state(int number, State state) noexcept { states_[static_cast<std::size_t>(number)].store(state); }
-  void drop_here(int number) noexcept;
+  int close_own(int number, Rank but) noexcept;
   void drop_elsewhere(int number, Rank but) noexcept;
-  std::int64_t ask(Rank rank, const Message& message) noexcept;
   bool is_own_range(int number) const noexcept;
   std::size_t first_number(Rank rank) const noexcept {
     return rank.value == 0 ? 0 : numbers_of_first_ + numbers_per_rank_ * (rank.value - 1);
@@ -119,6 +121,9 @@ class Descriptors final : private runtime::Procedure {
   DescriptorMail mail_;
   std::mutex receiving_;
   std::uint64_t tickets_ = 0;
+  OwnerCalls<&Descriptors::give, &Descriptors::close_for, &Descriptors::put, &Descriptors::duplicate_here,
+             &Descriptors::adopt, &Descriptors::drop_here, &Descriptors::list>
+      calls_;
 };
 
 }  // namespace musubi::image

@@ -7,11 +7,12 @@
 #include <mutex>
 #include <vector>
 
+#include "image/process/owner_calls.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::image {
 
-class ExitHandlers final : private runtime::Procedure {
+class ExitHandlers {
  public:
   enum class List : std::uint32_t { exit, quick_exit };
   struct Handler {
@@ -31,14 +32,13 @@ class ExitHandlers final : private runtime::Procedure {
 
  private:
   Handler take(List list);
-  Handler take_here(List list) noexcept;
+  // At rank 0.
+  void take_here(List list, Handler& handler) noexcept;
   void add_here(List list, const Handler& handler);
-  runtime::Answer run(Rank caller, std::span<const std::byte> request,
-                      std::span<std::byte> reply) noexcept override;
 
-  runtime::Runtime* runtime_ = nullptr;
   std::mutex lock_;
   std::vector<Handler> lists_[2];  // at rank 0
+  OwnerCalls<&ExitHandlers::take_here, &ExitHandlers::add_here> calls_;
 };
 
 }  // namespace musubi::image

@@ -29,8 +29,8 @@ std::int64_t fail(int error) {
 
 std::int64_t refuse_far_call() {
   report_refused_call(
-      "a call was refused, because its file is open at a rank on another host and its memory cannot "
-      "travel",
+      "a call was refused, because its file is open at a rank on another host and its memory cannot be sent "
+      "there",
       "open the file in the thread that uses it, or use read, write and their kin");
   return fail(EOPNOTSUPP);
 }

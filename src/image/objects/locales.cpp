@@ -7,12 +7,10 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <string_view>
 
 #include "base/check.h"
 #include "heap/heap.h"
 #include "image/process/real_function.h"
-#include "image/process/remote_procedures.h"
 #include "os/memory.h"
 #include "os/system_call.h"
 
@@ -55,7 +53,7 @@ constinit thread_local Locales* Locales::loading_ = nullptr;
 Result<void> Locales::start(runtime::Runtime& runtime) {
   if (runtime.ranks() == 1) return {};
   runtime_ = &runtime;
-  runtime.remote_calls().serve(procedures::locales, *this);
+  calls_.start(runtime, procedures::locales, *this);
   auto objects = os::Mapping::at(reinterpret_cast<void*>(objects_base), objects_max * object_bytes,
                                  os::Protection::read_write);
   if (!objects) return objects.error();
@@ -102,36 +100,32 @@ std::uintptr_t Locales::place_of(int file, std::size_t bytes, std::uint64_t offs
                                       reinterpret_cast<long>(path), sizeof path);
   if (length <= 0 || offset + bytes > file_bytes) return 0;
   const std::uint32_t number =
-      number_of(Request::number_file, files_, std::string(path, static_cast<std::size_t>(length)));
+      number_of<&Locales::number_file>(files_, std::string(path, static_cast<std::size_t>(length)));
   return number < files_max ? files_base + number * file_bytes + offset : 0;
 }
 
-// Rank 0 assigns numbers, from 0 on.
-std::uint32_t Locales::number_of(Request request, Numbers& numbers, const std::string& name) {
+std::uint32_t Locales::assign_number(Numbers& numbers, std::string_view name) {
+  const std::lock_guard guard(lock_);
+  return numbers.emplace(name, static_cast<std::uint32_t>(numbers.size())).first->second;
+}
+
+template <auto function>
+std::uint32_t Locales::number_of(Numbers& numbers, const std::string& name) {
   {
     const std::lock_guard guard(lock_);
     if (const auto known = numbers.find(name); known != numbers.end()) return known->second;
-    if (runtime_->self() == Rank{0}) {
-      return numbers.emplace(name, static_cast<std::uint32_t>(numbers.size())).first->second;
-    }
   }
-  const Head head{request, 0};
-  const std::string message = std::string(reinterpret_cast<const char*>(&head), sizeof head) + name;
-  if (message.size() > runtime::call_bytes_max) return UINT32_MAX;
-  const auto number = static_cast<std::uint32_t>(
-      runtime_->remote_calls()
-          .call(Rank{0}, procedures::locales, std::as_bytes(std::span(message)), {})
-          .status);
+  const std::int64_t number = calls_.at<function>(Rank{0}, name);
+  if (number < 0) return UINT32_MAX;
   const std::lock_guard guard(lock_);
-  numbers.emplace(name, number);
-  return number;
+  return numbers.emplace(name, static_cast<std::uint32_t>(number)).first->second;
 }
 
 locale_t Locales::of_job(locale_t made) {
   const std::string names = names_of(made);
   // The C locale is a constant of the C library.
   if (names.find_first_not_of("C\n") == std::string::npos) return made;
-  const std::uint32_t number = number_of(Request::number_object, objects_, names);
+  const std::uint32_t number = number_of<&Locales::number_object>(objects_, names);
   if (number >= objects_max) return made;
   bool is_made;
   {
@@ -141,9 +135,7 @@ locale_t Locales::of_job(locale_t made) {
   if (is_made) {
     free_real(made);
   } else {
-    const Head head{Request::make, number};
-    const std::string message = std::string(reinterpret_cast<const char*>(&head), sizeof head) + names;
-    runtime_->remote_calls().call_others(procedures::locales, std::as_bytes(std::span(message)));
+    calls_.at_others<&Locales::make>(number, names);
     put(number, made);
   }
   return reinterpret_cast<locale_t>(objects_base + number * object_bytes);
@@ -161,8 +153,7 @@ const char* Locales::kept_name(const std::string& name) {
   return names_.emplace(name, text).first->second;
 }
 
-// On the ranks that did not make the locale. Categories that this host does not have stay those of C.
-void Locales::make(std::uint32_t number, const std::string& names) {
+void Locales::make(std::uint32_t number, std::string_view names) {
   const Loading loading(*this);
   locale_t made = make_real(LC_ALL_MASK, "C", nullptr);
   std::size_t begin = 0;
@@ -170,7 +161,7 @@ void Locales::make(std::uint32_t number, const std::string& names) {
     if (!has_category(category)) continue;
     const std::size_t end = names.find(end_of_name, begin);
     MUSUBI_CHECK(end != std::string::npos);
-    const std::string name = names.substr(begin, end - begin);
+    const std::string name(names.substr(begin, end - begin));
     begin = end + 1;
     if (const locale_t more = make_real(1 << category, name.c_str(), made)) made = more;
   }
@@ -184,24 +175,6 @@ void Locales::put(std::uint32_t number, locale_t made) {
   if (made_[number]) return;
   std::memcpy(reinterpret_cast<void*>(objects_base + number * object_bytes), made, sizeof *made);
   made_[number] = true;
-}
-
-runtime::Answer Locales::run(Rank, std::span<const std::byte> given, std::span<std::byte>) noexcept {
-  Head head;
-  MUSUBI_CHECK(given.size() >= sizeof head);
-  std::memcpy(&head, given.data(), sizeof head);
-  const std::string name(reinterpret_cast<const char*>(given.data()) + sizeof head,
-                         given.size() - sizeof head);
-  switch (head.request) {
-    case Request::number_object:
-      return {number_of(head.request, objects_, name), 0};
-    case Request::number_file:
-      return {number_of(head.request, files_, name), 0};
-    case Request::make:
-      make(head.number, name);
-      return {};
-  }
-  __builtin_unreachable();
 }
 
 }  // namespace musubi::image

@@ -10,13 +10,15 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
+#include "image/process/owner_calls.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::image {
 
-class Locales final : private runtime::Procedure {
+class Locales {
  public:
   // Collective, before the program runs. Errors: addresses in use, or code that cannot be changed.
   Result<void> start(runtime::Runtime& runtime);
@@ -50,21 +52,21 @@ class Locales final : private runtime::Procedure {
   static constexpr std::size_t file_bytes = std::size_t{1} << 28;
   static constexpr std::size_t files_max = 1024;
 
-  enum class Request : std::uint32_t { number_object, number_file, make };
-  struct Head {
-    Request request;
-    std::uint32_t number;
-  };
   using Numbers = std::map<std::string, std::uint32_t>;
 
   static void* map(void* address, std::size_t bytes, int protection, int flags, int file, long offset);
   static Result<void> replace_map_function();
   std::uintptr_t place_of(int file, std::size_t bytes, std::uint64_t offset);
-  std::uint32_t number_of(Request request, Numbers& numbers, const std::string& name);
-  void make(std::uint32_t number, const std::string& names);
+  // At rank 0, which assigns numbers, from 0 on.
+  std::uint32_t number_object(std::string_view names) { return assign_number(objects_, names); }
+  std::uint32_t number_file(std::string_view path) { return assign_number(files_, path); }
+  std::uint32_t assign_number(Numbers& numbers, std::string_view name);
+  // The number that rank 0 has assigned by `function`; UINT32_MAX: the name is too long.
+  template <auto function>
+  std::uint32_t number_of(Numbers& numbers, const std::string& name);
+  // At the ranks that did not make the locale. Categories that this host does not have stay those of C.
+  void make(std::uint32_t number, std::string_view names);
   void put(std::uint32_t number, locale_t made);
-  runtime::Answer run(Rank caller, std::span<const std::byte> request,
-                      std::span<std::byte> reply) noexcept override;
 
   static constinit thread_local Locales* loading_;
 
@@ -73,6 +75,7 @@ class Locales final : private runtime::Procedure {
   Numbers objects_, files_;  // all at rank 0; on other ranks those that this rank has asked for
   bool made_[objects_max] = {};
   std::map<std::string, char*> names_;
+  OwnerCalls<&Locales::number_object, &Locales::number_file, &Locales::make> calls_;
 };
 
 }  // namespace musubi::image

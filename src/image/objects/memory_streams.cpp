@@ -24,7 +24,7 @@ std::FILE* MemoryStreams::open(char** place, std::size_t* length_place, Kind kin
   Stream& stream = made.front();
   stream = {0, nullptr, kind, place, length_place, nullptr, 0};
   {
-    const heap::StreamMemory::Making making;
+    const heap::StreamMemory::StreamAllocation allocation;
     stream.stream = (kind == Kind::wide ? open_wide : open_narrow)(&stream.text, &stream.length);
   }
   auto* const result = const_cast<std::FILE*>(stream.stream);

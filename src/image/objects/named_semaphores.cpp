@@ -7,25 +7,28 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <string>
 
+#include "image/process/call_result.h"
 #include "image/process/real_function.h"
 #include "image/process/refused_call.h"
-#include "image/process/remote_procedures.h"
 #include "os/memory.h"
 
 namespace musubi::image {
+namespace {
+
+constexpr std::size_t name_bytes = 256;
+
+}  // namespace
 
 void NamedSemaphores::start(runtime::Runtime& runtime, Mappings& mappings) {
   runtime_ = &runtime;
   mappings_ = &mappings;
   next_open_ = reinterpret_cast<decltype(next_open_)>(next_definition("sem_open"));
   next_close_ = reinterpret_cast<decltype(next_close_)>(next_definition("sem_close"));
-  if (runtime.ranks() > 1) runtime.remote_calls().serve(procedures::named_semaphores, *this);
+  calls_.start(runtime, procedures::named_semaphores, *this);
 }
 
 sem_t* NamedSemaphores::open(const char* name, int flags, mode_t mode, unsigned value) noexcept {
-  Request request{Kind::open, flags, mode, value, nullptr, {}};
   sem_t* semaphore = nullptr;
   int error = ENAMETOOLONG;
   if (runtime_->hosts().count() > 1) {
@@ -33,12 +36,8 @@ sem_t* NamedSemaphores::open(const char* name, int flags, mode_t mode, unsigned 
                         "use sem_init, whose semaphores all ranks share, or run on one host");
     error = ENOSYS;
   } else if (std::strlen(name) < name_bytes) {
-    std::strcpy(request.name, name);
-    error = -static_cast<int>(runtime_->remote_calls()
-                                  .call(Rank{0}, procedures::named_semaphores,
-                                        std::as_bytes(std::span(&request, 1)),
-                                        std::as_writable_bytes(std::span(&semaphore, 1)))
-                                  .status);
+    error = static_cast<int>(
+        calls_.at<&NamedSemaphores::open_here>(Rank{0}, flags, mode, value, semaphore, name));
   }
   if (error == 0) return semaphore;
   errno = error;
@@ -46,40 +45,24 @@ sem_t* NamedSemaphores::open(const char* name, int flags, mode_t mode, unsigned 
 }
 
 int NamedSemaphores::close(sem_t* semaphore) noexcept {
-  const Request request{Kind::close, 0, 0, 0, semaphore, {}};
-  const runtime::Answer answer = runtime_->remote_calls().call(Rank{0}, procedures::named_semaphores,
-                                                               std::as_bytes(std::span(&request, 1)), {});
-  if (answer.status == 0) return 0;
-  errno = -static_cast<int>(answer.status);
-  return -1;
-}
-
-runtime::Answer NamedSemaphores::run(Rank, std::span<const std::byte> bytes,
-                                     std::span<std::byte> reply) noexcept {
-  Request request;
-  if (bytes.size() != sizeof request) return {-EINVAL, 0};
-  std::memcpy(&request, bytes.data(), sizeof request);
-  request.name[name_bytes - 1] = 0;
-  const std::lock_guard hold(changing_);
-  if (request.kind == Kind::close) return {-close_here(request.semaphore), 0};
-  sem_t* semaphore = nullptr;
-  if (const int error = open_here(request, semaphore); error != 0) return {-error, 0};
-  std::memcpy(reply.data(), &semaphore, sizeof semaphore);
-  return {0, sizeof semaphore};
+  return fail(static_cast<int>(calls_.at<&NamedSemaphores::close_here>(Rank{0}, semaphore)));
 }
 
 // The C library creates the file and reports errors.
-int NamedSemaphores::open_here(const Request& request, sem_t*& semaphore) noexcept {
-  sem_t* const plain = next_open_(request.name, request.flags, request.mode, request.value);
+int NamedSemaphores::open_here(int flags, mode_t mode, unsigned value, sem_t*& semaphore,
+                               std::string_view name) noexcept {
+  const std::lock_guard hold(changing_);
+  const std::string path(name);
+  sem_t* const plain = next_open_(path.c_str(), flags, mode, value);
   if (plain == SEM_FAILED) return errno;
-  const int error = map(request.name, semaphore);
+  const int error = map(path, semaphore);
   next_close_(plain);
   return error;
 }
 
 // Maps the file that the C library uses (sem_overview(7)).
-int NamedSemaphores::map(const char* name, sem_t*& semaphore) noexcept {
-  const std::string path = std::string("/dev/shm/sem.") + (name + std::strspn(name, "/"));
+int NamedSemaphores::map(const std::string& name, sem_t*& semaphore) noexcept {
+  const std::string path = "/dev/shm/sem." + name.substr(std::min(name.find_first_not_of('/'), name.size()));
   const os::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   struct stat status {};
   if (file.number() < 0 || ::fstat(file.number(), &status) != 0) return errno;
@@ -98,6 +81,7 @@ int NamedSemaphores::map(const char* name, sem_t*& semaphore) noexcept {
 }
 
 int NamedSemaphores::close_here(sem_t* semaphore) noexcept {
+  const std::lock_guard hold(changing_);
   const auto one = std::ranges::find_if(open_, [&](const Open& open) { return open.semaphore == semaphore; });
   if (one == open_.end()) return EINVAL;
   if (--one->count != 0) return 0;

@@ -6,14 +6,17 @@
 #include <sys/types.h>
 
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "image/memory/mappings.h"
+#include "image/process/owner_calls.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::image {
 
-class NamedSemaphores final : private runtime::Procedure {
+class NamedSemaphores {
  public:
   // Collective, before the program runs.
   void start(runtime::Runtime& runtime, Mappings& mappings);
@@ -23,16 +26,6 @@ class NamedSemaphores final : private runtime::Procedure {
   int close(sem_t* semaphore) noexcept;
 
  private:
-  enum class Kind : std::uint32_t { open, close };
-  static constexpr std::size_t name_bytes = 256;
-  struct Request {
-    Kind kind;
-    int flags;
-    mode_t mode;
-    unsigned value;
-    sem_t* semaphore;  // close
-    char name[name_bytes];
-  };
   struct Open {
     dev_t device;
     ino_t file;
@@ -40,12 +33,10 @@ class NamedSemaphores final : private runtime::Procedure {
     unsigned count;
   };
 
-  // Result: -errno, or 0 with the address as reply.
-  runtime::Answer run(Rank caller, std::span<const std::byte> request,
-                      std::span<std::byte> reply) noexcept override;
-  int open_here(const Request& request, sem_t*& semaphore) noexcept;
-  int map(const char* name, sem_t*& semaphore) noexcept;
+  // At rank 0. Results: 0 or an error number.
+  int open_here(int flags, mode_t mode, unsigned value, sem_t*& semaphore, std::string_view name) noexcept;
   int close_here(sem_t* semaphore) noexcept;
+  int map(const std::string& name, sem_t*& semaphore) noexcept;
 
   runtime::Runtime* runtime_ = nullptr;
   Mappings* mappings_ = nullptr;
@@ -53,6 +44,7 @@ class NamedSemaphores final : private runtime::Procedure {
   int (*next_close_)(sem_t*) = nullptr;
   std::mutex changing_;  // at rank 0
   std::vector<Open> open_;
+  OwnerCalls<&NamedSemaphores::open_here, &NamedSemaphores::close_here> calls_;
 };
 
 }  // namespace musubi::image

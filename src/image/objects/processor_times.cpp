@@ -4,11 +4,8 @@
 #include <sys/time.h>
 
 #include <algorithm>
-#include <cstring>
 
-#include "image/process/remote_procedures.h"
 #include "os/clock.h"
-#include "os/errno_kept.h"
 #include "os/system_call.h"
 
 namespace musubi::image {
@@ -36,34 +33,26 @@ void add(rusage& sum, const rusage& other) noexcept {
 
 void ProcessorTimes::start(runtime::Runtime& runtime) {
   runtime_ = &runtime;
-  if (runtime.ranks() > 1) runtime.remote_calls().serve(procedures::processor_times, *this);
+  calls_.start(runtime, procedures::processor_times, *this);
 }
 
 rusage ProcessorTimes::of_others(int who) noexcept {
   Kept& kept = who == RUSAGE_CHILDREN ? kept_of_children : kept_of_processes;
   const std::uint64_t now_ns = os::monotonic_ns();
   if (now_ns < kept.until_ns) return kept.used;
-  const os::ErrnoKept errno_kept;
   rusage sum{};
   for (std::uint32_t rank = 0; rank < runtime_->ranks(); ++rank) {
     if (Rank{rank} == runtime_->self()) continue;
     rusage used{};
-    runtime_->remote_calls().call(Rank{rank}, procedures::processor_times, std::as_bytes(std::span(&who, 1)),
-                                  std::as_writable_bytes(std::span(&used, 1)));
+    calls_.at<&ProcessorTimes::used_here>(Rank{rank}, who, used);
     add(sum, used);
   }
   kept = {now_ns + kept_for_ns, sum};
   return sum;
 }
 
-runtime::Answer ProcessorTimes::run(Rank, std::span<const std::byte> request,
-                                    std::span<std::byte> reply) noexcept {
-  int who = RUSAGE_SELF;
-  std::memcpy(&who, request.data(), std::min(request.size(), sizeof who));
-  rusage used{};
-  const long result = os::system_call(SYS_getrusage, who, os::as_argument(&used));
-  std::memcpy(reply.data(), &used, sizeof used);
-  return {result, sizeof used};
+int ProcessorTimes::used_here(int who, rusage& used) noexcept {
+  return static_cast<int>(os::system_call(SYS_getrusage, who, os::as_argument(&used)));
 }
 
 }  // namespace musubi::image

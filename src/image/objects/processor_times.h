@@ -3,11 +3,12 @@
 
 #include <sys/resource.h>
 
+#include "image/process/owner_calls.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::image {
 
-class ProcessorTimes final : private runtime::Procedure {
+class ProcessorTimes {
  public:
   // Collective, before the program runs.
   void start(runtime::Runtime& runtime);
@@ -18,10 +19,10 @@ class ProcessorTimes final : private runtime::Procedure {
   rusage of_others(int who) noexcept;
 
  private:
-  runtime::Answer run(Rank caller, std::span<const std::byte> request,
-                      std::span<std::byte> reply) noexcept override;
+  int used_here(int who, rusage& used) noexcept;
 
   runtime::Runtime* runtime_ = nullptr;
+  OwnerCalls<&ProcessorTimes::used_here> calls_;
 };
 
 // Adds as described for of_others().

@@ -18,7 +18,7 @@
 #include "os/signal_calls.h"
 #include "os/sleep.h"
 #include "os/system_call.h"
-#include "runtime/threads/held_handlers.h"
+#include "runtime/threads/deferred_handlers.h"
 #include "vm/signal/fault_handler.h"
 
 namespace musubi::image {
@@ -112,7 +112,7 @@ void SignalWatch::look() {
   if (pending_signals() == 0) return;
   os::sleep_ns(patience_ns);
   const os::SignalBits left = pending_signals();
-  if (runtime_->self() == Rank{0}) return serve(left & with_handler() & runtime::HandlersHeldBack::of_main());
+  if (runtime_->self() == Rank{0}) return serve(left & with_handler() & runtime::BlockedHandlers::of_main());
   // A thread that runs program code here may wait for signals without a handler.
   const bool none_waits = runtime_->synchronization().is_between_regions() && !has_program_threads();
   const os::SignalBits due = none_waits ? left : left & with_handler();

@@ -11,7 +11,6 @@
 
 #include "image/process/own_rank.h"
 #include "image/process/real_function.h"
-#include "image/process/remote_procedures.h"
 #include "os/errno_kept.h"
 #include "os/signal_calls.h"
 #include "os/system_call.h"
@@ -59,8 +58,7 @@ void enter_handler(int signal, siginfo_t* information, void* context) {
   const int kept_errno = errno;
   const bool leaves = is_for_first_rank(signal, *information);
   errno = kept_errno;
-  if (leaves ||
-      runtime::HandlersPostponed::postpone(signal, *information, *static_cast<ucontext_t*>(context)))
+  if (leaves || runtime::DeferredHandlers::defer(signal, *information, *static_cast<ucontext_t*>(context)))
     return;
   if (runtime::Runtime* const runtime = own_runtime()) runtime->synchronization().run_between_regions();
   errno = kept_errno;
@@ -82,11 +80,6 @@ int queue(bool to_thread, int signal, const sigval& value) noexcept {
   const long sent = reinterpret_cast<long>(&information);
   return error_of(to_thread ? os::system_call(SYS_rt_tgsigqueueinfo, own_process(), ::gettid(), signal, sent)
                             : os::system_call(SYS_rt_sigqueueinfo, own_process(), signal, sent));
-}
-
-int send_here(int signal, const sigval* value) noexcept {
-  return value != nullptr ? queue(false, signal, *value)
-                          : error_of(os::system_call(SYS_kill, own_process(), signal));
 }
 
 // Whether the program's handler would run on this thread now.
@@ -120,8 +113,8 @@ bool reports_an_end([[maybe_unused]] const void* handler) {
 
 void Signals::start(runtime::Runtime& runtime) {
   runtime_ = &runtime;
+  calls_.start(runtime, procedures::signals, *this);
   if (runtime.ranks() == 1) return;
-  runtime.remote_calls().serve(procedures::signals, *this);
   vm::UserSignals& signals = vm::FaultHandler::installed()->user_signals();
   signals.set_entry(&enter_handler);
   signals.set_judge_of_ends(&reports_an_end);
@@ -132,27 +125,12 @@ void Signals::watch() {
   watching = this;
   watch_.watch(*runtime_, [](const siginfo_t& signal) {
     if (is_for_first_rank(signal.si_signo, signal)) return;  // rank 0 gets it, too
-    Message message{};
-    message.request = Request::forward;
-    message.information = signal;
-    watching->ask(Rank{0}, message);
+    watching->calls_.at<&Signals::forward>(Rank{0}, signal);
   });
 }
 
 void Signals::spread(int signal, const struct sigaction& action) noexcept {
-  const os::ErrnoKept errno_kept;
-  Message message{};
-  message.request = Request::act;
-  message.signal = signal;
-  message.action = action;
-  runtime_->remote_calls().call_others(procedures::signals, std::as_bytes(std::span(&message, 1)));
-}
-
-int Signals::ask(Rank rank, const Message& message) noexcept {
-  const os::ErrnoKept errno_kept;
-  return static_cast<int>(runtime_->remote_calls()
-                              .call(rank, procedures::signals, std::as_bytes(std::span(&message, 1)), {})
-                              .status);
+  calls_.at_others<&Signals::act>(signal, action);
 }
 
 int Signals::send_to_process(int signal, const sigval* value) noexcept {
@@ -160,44 +138,30 @@ int Signals::send_to_process(int signal, const sigval* value) noexcept {
     return value != nullptr ? queue(true, signal, *value)
                             : error_of(os::system_call(SYS_tgkill, own_process(), ::gettid(), signal));
   }
-  if (runtime_->self() == Rank{0}) return send_here(signal, value);
-  Message message{};
-  message.request = Request::send_to_process;
-  message.signal = signal;
-  message.has_value = value != nullptr;
-  if (value != nullptr) message.value = *value;
-  return ask(Rank{0}, message);
+  const std::optional<sigval> copy = value != nullptr ? std::optional(*value) : std::nullopt;
+  return static_cast<int>(calls_.at<&Signals::send_here>(Rank{0}, signal, copy));
 }
 
 int Signals::send_to_thread(pid_t thread, int signal) noexcept {
-  int error = error_of(os::system_call(SYS_tgkill, own_process(), thread, signal));
-  Message message{};
-  message.request = Request::send_to_thread_id;
-  message.signal = signal;
-  message.thread_id = thread;
+  int error = send_to_own_thread(thread, signal);
   for (std::uint32_t rank = 0; error == ESRCH && rank < runtime_->ranks(); ++rank) {
-    if (Rank{rank} != runtime_->self()) error = ask(Rank{rank}, message);
+    if (Rank{rank} == runtime_->self()) continue;
+    error = static_cast<int>(calls_.at<&Signals::send_to_own_thread>(Rank{rank}, thread, signal));
   }
   return error;
 }
 
-runtime::Answer Signals::run(Rank, std::span<const std::byte> request, std::span<std::byte>) noexcept {
-  Message message;
-  MUSUBI_CHECK(request.size() == sizeof message);
-  std::memcpy(&message, request.data(), sizeof message);
-  switch (message.request) {
-    case Request::act:
-      return {vm::FaultHandler::installed()->user_signals().action(message.signal, &message.action, nullptr),
-              0};
-    case Request::send_to_process:
-      return {send_here(message.signal, message.has_value ? &message.value : nullptr), 0};
-    case Request::forward:
-      watch_.send(message.information);
-      return {};
-    case Request::send_to_thread_id:
-      return {error_of(os::system_call(SYS_tgkill, own_process(), message.thread_id, message.signal)), 0};
-  }
-  __builtin_unreachable();
+int Signals::act(int signal, const struct sigaction& action) noexcept {
+  return vm::FaultHandler::installed()->user_signals().action(signal, &action, nullptr);
+}
+int Signals::send_here(int signal, const std::optional<sigval>& value) noexcept {
+  return value ? queue(false, signal, *value) : error_of(os::system_call(SYS_kill, own_process(), signal));
+}
+void Signals::forward(const siginfo_t& information) {
+  watch_.send(information);
+}
+int Signals::send_to_own_thread(pid_t thread, int signal) noexcept {
+  return error_of(os::system_call(SYS_tgkill, own_process(), thread, signal));
 }
 
 }  // namespace musubi::image

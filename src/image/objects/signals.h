@@ -4,12 +4,15 @@
 
 #include <signal.h>
 
+#include <optional>
+
 #include "image/objects/signal_watch.h"
+#include "image/process/owner_calls.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::image {
 
-class Signals final : private runtime::Procedure {
+class Signals {
  public:
   // Before the program can have descriptors. Errors: no descriptor left.
   Result<void> open() { return watch_.open(); }
@@ -29,23 +32,15 @@ class Signals final : private runtime::Procedure {
   int send_to_thread(pid_t thread, int signal) noexcept;
 
  private:
-  enum class Request : std::uint32_t { act, send_to_process, forward, send_to_thread_id };
-  struct Message {
-    Request request;
-    std::int32_t signal;
-    std::int32_t thread_id;
-    bool has_value;
-    sigval value;
-    struct sigaction action;
-    siginfo_t information;
-  };
-
-  runtime::Answer run(Rank caller, std::span<const std::byte> request,
-                      std::span<std::byte> reply) noexcept override;
-  int ask(Rank rank, const Message& message) noexcept;
+  // At another rank. Results: 0 or an error number.
+  int act(int signal, const struct sigaction& action) noexcept;
+  int send_here(int signal, const std::optional<sigval>& value) noexcept;
+  void forward(const siginfo_t& information);
+  int send_to_own_thread(pid_t thread, int signal) noexcept;
 
   runtime::Runtime* runtime_ = nullptr;
   SignalWatch watch_;
+  OwnerCalls<&Signals::act, &Signals::send_here, &Signals::forward, &Signals::send_to_own_thread> calls_;
 };
 
 }  // namespace musubi::image

@@ -25,7 +25,7 @@ void StreamFormats::start(const runtime::Runtime& runtime) noexcept {
               find<std::ostream>("_ZSt4clog"), find<std::istream>("_ZSt3cin")};
   for (std::size_t i = 0; i < stream_count; ++i) {
     own_buffers_[i] = streams_[i]->rdbuf();
-    told_[i] = format_of(i);
+    sent_[i] = format_of(i);
   }
 }
 
@@ -41,9 +41,9 @@ std::string_view StreamFormats::changes() noexcept {
   if (streams_[0] == nullptr) return {};
   std::array<Format, stream_count> now;
   for (std::size_t i = 0; i < stream_count; ++i) now[i] = format_of(i);
-  if (now == told_) return {};
-  told_ = now;
-  return {reinterpret_cast<const char*>(told_.data()), sizeof told_};
+  if (now == sent_) return {};
+  sent_ = now;
+  return {reinterpret_cast<const char*>(sent_.data()), sizeof sent_};
 }
 
 void StreamFormats::take(std::string_view formats) noexcept {
@@ -55,10 +55,10 @@ void StreamFormats::take(std::string_view formats) noexcept {
     ios.flags(static_cast<std::ios::fmtflags>(given[i].flags));
     ios.precision(given[i].precision);
     ios.fill(static_cast<char>(given[i].fill));
-    if (given[i].buffer != told_[i].buffer) {
+    if (given[i].buffer != sent_[i].buffer) {
       ios.rdbuf(given[i].buffer == 0 ? own_buffers_[i] : reinterpret_cast<std::streambuf*>(given[i].buffer));
     }
-    told_[i] = given[i];
+    sent_[i] = given[i];
   }
 }
 

@@ -38,7 +38,7 @@ class StreamFormats {
   const runtime::Runtime* runtime_ = nullptr;
   std::array<std::ios*, stream_count> streams_{};  // null: the program has no C++ streams
   std::array<std::streambuf*, stream_count> own_buffers_{};
-  std::array<Format, stream_count> told_{};
+  std::array<Format, stream_count> sent_{};
 };
 
 }  // namespace musubi::image

@@ -8,7 +8,7 @@
 
 #include "image/objects/memory_streams.h"
 #include "image/objects/streams.h"
-#include "os/thread_pointer.h"
+#include "os/cpu.h"
 
 namespace musubi::image {
 namespace {

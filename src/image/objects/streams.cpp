@@ -47,12 +47,12 @@ std::int64_t Streams::operate(std::FILE* stream, Operation operation, std::int64
       .status;
 }
 
-StreamHere::StreamHere(std::FILE* stream, StreamUse use) noexcept : here_(stream), use_(use) {
+LocalStream::LocalStream(std::FILE* stream, StreamUse use) noexcept : here_(stream), use_(use) {
   const Streams* const streams = streams_of_job();
   if (streams == nullptr || !streams->is_foreign(stream)) return;
   cookie_io_functions_t functions{};
-  functions.read = &StreamHere::read;
-  functions.write = &StreamHere::write;
+  functions.read = &LocalStream::read;
+  functions.write = &LocalStream::write;
   here_ = ::fopencookie(this, use == StreamUse::writing ? "w" : "r", functions);
   if (here_ == nullptr) return;
   foreign_ = stream;
@@ -61,8 +61,8 @@ StreamHere::StreamHere(std::FILE* stream, StreamUse use) noexcept : here_(stream
   if (use != StreamUse::reading) ::setvbuf(here_, nullptr, _IONBF, 0);
 }
 
-ssize_t StreamHere::read(void* here, char* data, std::size_t bytes) noexcept {
-  StreamHere& self = *static_cast<StreamHere*>(here);
+ssize_t LocalStream::read(void* here, char* data, std::size_t bytes) noexcept {
+  LocalStream& self = *static_cast<LocalStream*>(here);
   constexpr std::size_t line_bytes_max = 4096;  // a caller that asks for more does not read lines
   const std::size_t wanted = std::min(bytes, Streams::data_bytes_max);
   const std::int64_t got =
@@ -75,8 +75,8 @@ ssize_t StreamHere::read(void* here, char* data, std::size_t bytes) noexcept {
   return -1;
 }
 
-ssize_t StreamHere::write(void* here, const char* data, std::size_t bytes) noexcept {
-  StreamHere& self = *static_cast<StreamHere*>(here);
+ssize_t LocalStream::write(void* here, const char* data, std::size_t bytes) noexcept {
+  LocalStream& self = *static_cast<LocalStream*>(here);
   std::size_t done = 0;
   while (done < bytes) {
     const std::size_t part = std::min(bytes - done, Streams::data_bytes_max);
@@ -95,7 +95,7 @@ ssize_t StreamHere::write(void* here, const char* data, std::size_t bytes) noexc
 }
 
 // Returns bytes that were read from the owner and not used.
-void StreamHere::finish() noexcept {
+void LocalStream::finish() noexcept {
   const os::ErrnoKept errno_kept;
   if (keeps_lock_) {
     std::span<const char> left;

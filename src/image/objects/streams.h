@@ -89,14 +89,14 @@ class Streams final : private runtime::Procedure {
 enum class StreamUse : std::uint8_t { writing, reading, reading_wide };
 
 // The stream to work on during one call: `stream` itself unless it is foreign.
-class StreamHere {
+class LocalStream {
  public:
-  StreamHere(std::FILE* stream, StreamUse use) noexcept;
-  ~StreamHere() {
+  LocalStream(std::FILE* stream, StreamUse use) noexcept;
+  ~LocalStream() {
     if (foreign_ != nullptr) finish();
   }
-  StreamHere(const StreamHere&) = delete;
-  StreamHere& operator=(const StreamHere&) = delete;
+  LocalStream(const LocalStream&) = delete;
+  LocalStream& operator=(const LocalStream&) = delete;
 
   std::FILE* get() const noexcept { return here_; }
 

@@ -3,10 +3,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include <cstring>
-
+#include "image/process/call_result.h"
 #include "image/process/real_function.h"
-#include "image/process/remote_procedures.h"
 #include "image/threads/program_threads.h"
 #include "os/signal_calls.h"
 #include "vm/signal/user_signals.h"
@@ -28,9 +26,18 @@ timer_t with_rank(timer_t timer, Rank rank) noexcept {
 Rank rank_of(timer_t timer) noexcept {
   return Rank{static_cast<std::uint32_t>((number(timer) & rank_mask) >> rank_shift)};
 }
-// The id that the C library gave on the timer's rank.
-timer_t at_home(timer_t timer) noexcept {
-  return with_rank(timer, Rank{0});
+
+template <class Value>
+std::optional<Value> optional(const Value* value) noexcept {
+  return value != nullptr ? std::optional(*value) : std::nullopt;
+}
+template <class Value>
+const Value* pointer(const std::optional<Value>& value) noexcept {
+  return value ? &*value : nullptr;
+}
+
+int with_error(int result) noexcept {
+  return result < 0 ? -errno : result;
 }
 
 template <class Function>
@@ -63,29 +70,21 @@ void Timers::start(runtime::Runtime& runtime) {
   find(functions_.get, "timer_gettime");
   find(functions_.overrun, "timer_getoverrun");
   find(functions_.remove, "timer_delete");
-  if (runtime.ranks() > 1) runtime.remote_calls().serve(procedures::timers, *this);
+  calls_.start(runtime, procedures::timers, *this);
 }
 
 int Timers::set_interval(int which, const itimerval* value, itimerval* before) noexcept {
-  Message message{};
-  message.request = Request::set_interval;
-  message.number = which;
-  message.has_value = value != nullptr;
-  if (value != nullptr) message.interval = *value;
-  Reply reply{};
-  const int result = ask(Rank{0}, message, reply);
-  if (result == 0 && before != nullptr) *before = reply.interval;
-  return result;
+  itimerval found{};
+  const std::int64_t result = calls_.at<&Timers::set_interval_here>(Rank{0}, which, optional(value), found);
+  if (result == 0 && before != nullptr) *before = found;
+  return static_cast<int>(as_call(result));
 }
 
 int Timers::get_interval(int which, itimerval* now) noexcept {
-  Message message{};
-  message.request = Request::get_interval;
-  message.number = which;
-  Reply reply{};
-  const int result = ask(Rank{0}, message, reply);
-  if (result == 0) *now = reply.interval;
-  return result;
+  itimerval found{};
+  const std::int64_t result = calls_.at<&Timers::get_interval_here>(Rank{0}, which, found);
+  if (result == 0) *now = found;
+  return static_cast<int>(as_call(result));
 }
 
 int Timers::create(clockid_t clock, const sigevent* event, timer_t* timer) noexcept {
@@ -104,90 +103,50 @@ int Timers::create(clockid_t clock, const sigevent* event, timer_t* timer) noexc
 }
 
 int Timers::set(timer_t timer, int flags, const itimerspec* value, itimerspec* before) noexcept {
-  Message message{};
-  message.request = Request::set;
-  message.number = flags;
-  message.timer = timer;
-  message.has_value = value != nullptr;
-  if (value != nullptr) message.value = *value;
-  Reply reply{};
-  const int result = ask(rank_of(timer), message, reply);
-  if (result == 0 && before != nullptr) *before = reply.value;
+  itimerspec found{};
+  const int result = at_rank_of<&Timers::set_here>(timer, flags, optional(value), found);
+  if (result == 0 && before != nullptr) *before = found;
   return result;
 }
 
 int Timers::get(timer_t timer, itimerspec* now) noexcept {
-  Message message{};
-  message.request = Request::get;
-  message.timer = timer;
-  Reply reply{};
-  const int result = ask(rank_of(timer), message, reply);
-  if (result == 0) *now = reply.value;
+  itimerspec found{};
+  const int result = at_rank_of<&Timers::get_here>(timer, found);
+  if (result == 0) *now = found;
   return result;
 }
 
 int Timers::overrun(timer_t timer) noexcept {
-  Message message{};
-  message.request = Request::overrun;
-  message.timer = timer;
-  Reply reply{};
-  return ask(rank_of(timer), message, reply);
+  return at_rank_of<&Timers::overrun_here>(timer);
 }
-
 int Timers::remove(timer_t timer) noexcept {
-  Message message{};
-  message.request = Request::remove;
-  message.timer = timer;
-  Reply reply{};
-  return ask(rank_of(timer), message, reply);
+  return at_rank_of<&Timers::remove_here>(timer);
 }
 
-int Timers::ask(Rank rank, const Message& message, Reply& reply) noexcept {
-  if (rank == runtime_->self()) return carry_out(message, reply);
-  if (rank.value >= runtime_->ranks()) {
-    errno = EINVAL;
-    return -1;
-  }
-  const int kept_errno = errno;
-  const std::int64_t status = runtime_->remote_calls()
-                                  .call(rank, procedures::timers, std::as_bytes(std::span(&message, 1)),
-                                        std::as_writable_bytes(std::span(&reply, 1)))
-                                  .status;
-  errno = status < 0 ? static_cast<int>(-status) : kept_errno;
-  return status < 0 ? -1 : static_cast<int>(status);
+template <auto function, class... Arguments>
+int Timers::at_rank_of(timer_t timer, Arguments&&... arguments) noexcept {
+  const Rank rank = rank_of(timer);
+  if (rank.value >= runtime_->ranks()) return fail(EINVAL);
+  return static_cast<int>(as_call(calls_.at<function>(rank, with_rank(timer, Rank{0}), arguments...)));
 }
 
-// Result: as the C library's, -1 and errno.
-int Timers::carry_out(const Message& message, Reply& reply) noexcept {
-  const timer_t timer = at_home(message.timer);
-  const itimerval* const interval = message.has_value ? &message.interval : nullptr;
-  const itimerspec* const value = message.has_value ? &message.value : nullptr;
-  switch (message.request) {
-    case Request::set_interval:
-      return functions_.set_interval(message.number, interval, &reply.interval);
-    case Request::get_interval:
-      return functions_.get_interval(message.number, &reply.interval);
-    case Request::set:
-      return functions_.set(timer, message.number, value, &reply.value);
-    case Request::get:
-      return functions_.get(timer, &reply.value);
-    case Request::overrun:
-      return functions_.overrun(timer);
-    case Request::remove:
-      return functions_.remove(timer);
-  }
-  __builtin_unreachable();
+int Timers::set_interval_here(int which, std::optional<itimerval> value, itimerval& before) noexcept {
+  return with_error(functions_.set_interval(which, pointer(value), &before));
 }
-
-runtime::Answer Timers::run(Rank, std::span<const std::byte> request, std::span<std::byte> reply) noexcept {
-  Message message;
-  MUSUBI_CHECK(request.size() == sizeof message);
-  std::memcpy(&message, request.data(), sizeof message);
-  Reply found{};
-  const int result = carry_out(message, found);
-  if (result < 0) return {-errno, 0};
-  std::memcpy(reply.data(), &found, sizeof found);
-  return {result, sizeof found};
+int Timers::get_interval_here(int which, itimerval& now) noexcept {
+  return with_error(functions_.get_interval(which, &now));
+}
+int Timers::set_here(timer_t timer, int flags, std::optional<itimerspec> value, itimerspec& before) noexcept {
+  return with_error(functions_.set(timer, flags, pointer(value), &before));
+}
+int Timers::get_here(timer_t timer, itimerspec& now) noexcept {
+  return with_error(functions_.get(timer, &now));
+}
+int Timers::overrun_here(timer_t timer) noexcept {
+  return with_error(functions_.overrun(timer));
+}
+int Timers::remove_here(timer_t timer) noexcept {
+  return with_error(functions_.remove(timer));
 }
 
 }  // namespace musubi::image

@@ -6,13 +6,16 @@
 #include <sys/time.h>
 #include <time.h>
 
+#include <optional>
+
+#include "image/process/owner_calls.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::image {
 
-// Results and errno as in section 2 of the manual. Pointers are to private memory, and may be null where the
-// manual permits. Any attached thread, in handlers of the program, too.
-class Timers final : private runtime::Procedure {
+// Results and errno as in section 2 of the manual. Pointers may be to shared memory, which the kernel cannot
+// open: the calls below work on copies. Any attached thread, in handlers of the program, too.
+class Timers {
  public:
   // Collective, before the program runs.
   void start(runtime::Runtime& runtime);
@@ -29,22 +32,6 @@ class Timers final : private runtime::Procedure {
   int remove(timer_t timer) noexcept;
 
  private:
-  enum class Request : std::uint32_t { set_interval, get_interval, set, get, overrun, remove };
-  struct Message {
-    Request request;
-    std::int32_t number;  // kind of interval timer; flags
-    timer_t timer;        // the id on its rank
-    bool has_value;
-    itimerval interval;
-    itimerspec value;
-  };
-  struct Reply {
-    itimerval interval;
-    itimerspec value;
-  };
-
-  runtime::Answer run(Rank caller, std::span<const std::byte> request,
-                      std::span<std::byte> reply) noexcept override;
   // The C library's. A lookup takes locks of the dynamic linker, which a handler may have interrupted.
   struct Functions {
     int (*set_interval)(int, const itimerval*, itimerval*);
@@ -56,11 +43,21 @@ class Timers final : private runtime::Procedure {
     int (*remove)(timer_t);
   };
 
-  int carry_out(const Message& message, Reply& reply) noexcept;
-  int ask(Rank rank, const Message& message, Reply& reply) noexcept;
+  // On this rank, for any rank. Results: the C library's, or a negative error number.
+  int set_interval_here(int which, std::optional<itimerval> value, itimerval& before) noexcept;
+  int get_interval_here(int which, itimerval& now) noexcept;
+  int set_here(timer_t timer, int flags, std::optional<itimerspec> value, itimerspec& before) noexcept;
+  int get_here(timer_t timer, itimerspec& now) noexcept;
+  int overrun_here(timer_t timer) noexcept;
+  int remove_here(timer_t timer) noexcept;
+  template <auto function, class... Arguments>
+  int at_rank_of(timer_t timer, Arguments&&... arguments) noexcept;
 
   runtime::Runtime* runtime_ = nullptr;
   Functions functions_{};
+  OwnerCalls<&Timers::set_interval_here, &Timers::get_interval_here, &Timers::set_here, &Timers::get_here,
+             &Timers::overrun_here, &Timers::remove_here>
+      calls_;
 };
 
 }  // namespace musubi::image

@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -15,8 +13,8 @@
 #include "image/libraries/library_handle.h"
 #include "image/libraries/linker_hooks.h"
 #include "image/libraries/loaded_objects.h"
+#include "image/process/owner_calls.h"
 #include "image/process/real_function.h"
-#include "image/process/remote_procedures.h"
 #include "image/process/stack_bounds.h"
 #include "image/start/patched_atomics.h"
 
@@ -94,9 +92,9 @@ class Load final : public LinkerWatch {
 };
 
 // One thread of the job loads at a time; a constructor of a library may open other libraries.
-class Turn {
+class LoadingLock {
  public:
-  explicit Turn(runtime::Runtime& runtime) : runtime_(runtime) {
+  explicit LoadingLock(runtime::Runtime& runtime) : runtime_(runtime) {
     if (depth++ != 0) return;
     const auto thread = static_cast<std::uint64_t>(::syscall(SYS_gettid));
     const std::uint64_t me = (std::uint64_t{runtime.self().value} + 1) << 32 | thread;
@@ -107,17 +105,17 @@ class Turn {
       sleep_ns = std::min(sleep_ns * 2, 1'000'000L);
     }
   }
-  ~Turn() {
+  ~LoadingLock() {
     if (--depth == 0) runtime_.words().store(Rank{0}, loading_word, 0);
   }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  LoadingLock(const LoadingLock&) = delete;
+  LoadingLock& operator=(const LoadingLock&) = delete;
 
  private:
   static constinit thread_local int depth;
   runtime::Runtime& runtime_;
 };
-constinit thread_local int Turn::depth = 0;
+constinit thread_local int LoadingLock::depth = 0;
 
 // Attaches a thread unknown to the runtime while it works for the runtime.
 class Attached {
@@ -134,16 +132,8 @@ class Attached {
   const bool is_new_;
 };
 
-struct Request {
-  std::uint64_t first_place;
-  std::uint64_t digest;
-  std::int32_t flags;
-  std::array<char, 1800> path;
-};
-static_assert(sizeof(Request) <= runtime::call_bytes_max);
-
 // Makes the libraries part of the program at this rank. Runs the constructors of private ones.
-void take_in(Job& job, const Load& load, bool own_bytes_win) {
+void add_to_program(Job& job, const Load& load, bool own_bytes_win) {
   job.choice.decide(load.objects());
   std::vector<link_map*> kept;
   next_place = load.next();
@@ -165,39 +155,46 @@ void take_in(Job& job, const Load& load, bool own_bytes_win) {
   run_constructors(kept, job.arguments);
 }
 
-class LoadProcedure final : public runtime::Procedure {
+// Loads for other ranks.
+class Loader {
  public:
   // Calls past the wrappers, which would lead back here.
-  explicit LoadProcedure(Job& job)
+  explicit Loader(Job& job)
       : job_(job),
         open_(reinterpret_cast<OpenFunction>(next_definition("dlopen"))),
-        error_(reinterpret_cast<char* (*)()>(next_definition("dlerror"))) {}
+        error_(reinterpret_cast<char* (*)()>(next_definition("dlerror"))) {
+    calls_.start(job.runtime, procedures::library_loads, *this);
+  }
 
-  runtime::Answer run(Rank caller, std::span<const std::byte> bytes, std::span<std::byte>) noexcept override {
-    Request request;
-    std::memcpy(&request, bytes.data(), sizeof request);
+  void load(Rank caller, std::uint64_t first_place, std::uint64_t digest, int flags, std::string_view given) {
+    const std::string path(given);
     const std::string who = "rank " + std::to_string(job_.runtime.self().value);
-    const std::string what =
-        std::string(request.path.data()) + ", which rank " + std::to_string(caller.value) + " has opened";
-    Load load(job_, request.first_place);
-    if (open_(request.path.data(), request.flags) == nullptr) {
+    const std::string what = path + ", which rank " + std::to_string(caller.value) + " has opened";
+    Load load(job_, first_place);
+    if (open_(path.c_str(), flags) == nullptr) {
       const char* const reason = error_();
       job_.runtime.ending().abort(1, who + " cannot load " + what + ": " + (reason == nullptr ? "" : reason));
     }
     watch_linker(nullptr);
-    if (load.digest() != request.digest) {
-      job_.runtime.ending().abort(1, who + " has loaded other libraries, or to other addresses, for " + what +
+    if (load.digest() != digest) {
+      job_.runtime.ending().abort(1, who + " has loaded other libraries, or at other addresses, for " + what +
                                          ": install the same files for every rank");
     }
-    take_in(job_, load, false);
-    return {};
+    add_to_program(job_, load, false);
+  }
+  // Lets all other ranks load the same. False: the path is too long.
+  bool load_elsewhere(const Load& load, std::uintptr_t first_place, const link_map& opened, int flags) {
+    return calls_.at_others<&Loader::load>(job_.runtime.self(), first_place, load.digest(), flags,
+                                           opened.l_name) == 0;
   }
 
  private:
   Job& job_;
   const OpenFunction open_;
   char* (*const error_)();
+  OwnerCalls<&Loader::load> calls_;
 };
+constinit Loader* loader = nullptr;
 
 bool is_private_code(const Job& job, const void* caller) {
   const auto address = reinterpret_cast<std::uintptr_t>(caller);
@@ -209,22 +206,11 @@ bool is_private_code(const Job& job, const void* caller) {
   return object != nullptr && !job.choice.is_shared(*object);
 }
 
-void spread(Job& job, const Load& load, std::uintptr_t first_place, const link_map& opened, int flags) {
-  Request request{first_place, load.digest(), flags, {}};
-  const std::size_t length = std::strlen(opened.l_name);
-  if (length >= request.path.size()) {
-    job.runtime.ending().abort(
-        1, "the path of a library that the program opens is too long: " + std::string(opened.l_name));
-  }
-  std::memcpy(request.path.data(), opened.l_name, length);
-  job.runtime.remote_calls().call_others(procedures::library_loads, std::as_bytes(std::span{&request, 1}));
-}
-
 }  // namespace
 
 void serve_library_loads(Job& job) {
   if (job.runtime.ranks() == 1) return;
-  job.runtime.remote_calls().serve(procedures::library_loads, *new LoadProcedure(job));
+  loader = new Loader(job);
 }
 
 void prepare_library_loads(Job& job) {
@@ -253,7 +239,7 @@ void* open_library(Job& job, OpenFunction open, const void* caller, const char* 
     return nullptr;
   }
   const Attached attached(job.runtime);
-  const Turn turn(job.runtime);
+  const LoadingLock lock(job.runtime);
   const std::uintptr_t first_place = next_place;
   flags |= RTLD_NODELETE;
   Load load(job, first_place);
@@ -265,8 +251,12 @@ void* open_library(Job& job, OpenFunction open, const void* caller, const char* 
   }
   if (load.objects().empty() && (flags & RTLD_GLOBAL) == 0) return handle_of_job(handle);
   // A handle of the C library is the address of the object.
-  spread(job, load, first_place, *static_cast<const link_map*>(handle), flags);
-  take_in(job, load, true);
+  const link_map& opened = *static_cast<const link_map*>(handle);
+  if (!loader->load_elsewhere(load, first_place, opened, flags)) {
+    job.runtime.ending().abort(
+        1, "the path of a library that the program opens is too long: " + std::string(opened.l_name));
+  }
+  add_to_program(job, load, true);
   run_constructors(load.objects(), job.arguments);
   return handle_of_job(handle);
 }

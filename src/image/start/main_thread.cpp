@@ -16,7 +16,7 @@
 #include "omp/process.h"
 #include "os/binding.h"
 #include "os/signal_calls.h"
-#include "runtime/threads/held_handlers.h"
+#include "runtime/threads/deferred_handlers.h"
 #include "runtime/threads/waiting.h"
 
 namespace musubi::image {
@@ -57,10 +57,10 @@ void* run_on_shared_stack(void* given) {
   program.job.runtime.threads().attach();
   program.job.main_thread.store(::gettid());
   note_end_of_main(program.job);
-  if (program.job.is_first_rank()) runtime::HandlersHeldBack::note_main();
+  if (program.job.is_first_rank()) runtime::BlockedHandlers::note_main();
   omp::adopt_main_thread(program.stack, __builtin_frame_address(0));
   if (!program.job.is_first_rank()) leave_worker(omp::worker_main().status);
-  omp::set_before_region([] { current_job()->attributes.tell_what_main_set(); });
+  omp::set_before_region([] { current_job()->attributes.send_main_changes(); });
   tell_stack_of_main(__builtin_frame_address(0));
   run_shared_constructors(program);
   std::exit(program.main(program.argument_count, program.arguments, environ));

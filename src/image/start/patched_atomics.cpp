@@ -6,17 +6,14 @@
 #include <string_view>
 #include <vector>
 
-#include "atomics/fault.h"
-#include "atomics/function_ranges.h"
-#include "atomics/kept_scans.h"
-#include "atomics/load_spins.h"
 #include "atomics/patch.h"
+#include "atomics/scan_cache.h"
 #include "atomics/site.h"
 #include "image/libraries/loaded_objects.h"
 #include "image/process/refused_call.h"
 #include "omp/open_singles.h"
 #include "omp/thread.h"
-#include "os/fault_context.h"
+#include "os/signal_frame.h"
 #include "runtime/api/own_build.h"
 #include "runtime/threads/waiting.h"
 #include "vm/signal/fault_handler.h"
@@ -133,7 +130,7 @@ void serve_signals(runtime::Runtime& runtime, const atomics::SharedRanges& range
 Result<atomics::SharedRanges> shared_ranges(const runtime::Runtime& runtime) {
   const runtime::Layout& layout = runtime.memory().layout();
   const std::size_t ranks = runtime.ranks();
-  std::vector<atomics::AddressRange> ranges{
+  std::vector<atomics::AddressInterval> ranges{
       {layout.heap_base, layout.heap_base + ranks * layout.heap_bytes_per_rank},
       {layout.stacks_base,
        layout.stacks_base + ranks * layout.stack_slots_per_rank * layout.stack_slot_bytes},
@@ -157,9 +154,9 @@ Result<std::vector<atomics::CodeRange>> code_of(const link_map& object) {
   return code;
 }
 
-atomics::KeptScans kept_scans(const runtime::Runtime& runtime) {
+atomics::ScanCache scan_cache(const runtime::Runtime& runtime) {
   const std::string& folder = runtime.settings().scan_cache;
-  return {folder == "auto" ? atomics::KeptScans::usual_folder() : folder, runtime::own_build()};
+  return {folder == "auto" ? atomics::ScanCache::usual_folder() : folder, runtime::own_build()};
 }
 
 Result<atomics::ObjectScan> scan_object(runtime::Runtime& runtime, const link_map& object) {
@@ -168,14 +165,14 @@ Result<atomics::ObjectScan> scan_object(runtime::Runtime& runtime, const link_ma
   std::string identity;
   visit_object(object,
                [&](const dl_phdr_info& info) { identity = atomics::identity_of(info, path_of(object)); });
-  const atomics::KeptScans kept = kept_scans(runtime);
+  const atomics::ScanCache kept = scan_cache(runtime);
   if (auto found = kept.find(identity, code.value())) return std::move(*found);
   const auto functions = [&] { return atomics::functions_of(path_of(object), object.l_addr); };
   atomics::ObjectScan result{atomics::find_sites(code.value(), functions), false};
   for (const atomics::CodeRange& range : code.value()) {
     runtime.counters().add(trace::Counter::scanned_bytes, range.bytes);
-    result.has_load_spins = result.has_load_spins ||
-                            atomics::has_load_spins(reinterpret_cast<const void*>(range.begin), range.bytes);
+    result.has_spin_loops = result.has_spin_loops ||
+                            atomics::has_spin_loops(reinterpret_cast<const void*>(range.begin), range.bytes);
   }
   kept.keep(identity, code.value(), result);
   return result;
@@ -223,7 +220,7 @@ Result<void> patch_all(Job& job) {
     auto patched = atomics::patch(found.value().scan, free);
     if (!patched) return patched.error();
     has_fences = has_fences || (patched.value().fences != 0 && !fences_are_calls(*object));
-    has_waits = has_waits || found.value().has_load_spins || imports_waits(*object);
+    has_waits = has_waits || found.value().has_spin_loops || imports_waits(*object);
   }
   if (has_fences) {
     job.runtime.synchronization().expect_flags();

@@ -68,7 +68,7 @@ class KernelAccess {
 
   // The call creates a stream of the C library.
   KernelAccess& makes_stream() noexcept {
-    making_.emplace();
+    stream_allocation_.emplace();
     return *this;
   }
 
@@ -101,7 +101,7 @@ class KernelAccess {
   bool has_near_file_ = false;  // or far ones of two ranks
   bool is_regular_ = false;
   FarCall* noted_in_ = nullptr;
-  std::optional<heap::StreamMemory::Making> making_;
+  std::optional<heap::StreamMemory::StreamAllocation> stream_allocation_;
   std::optional<os::Unbound> unbound_;
 };
 

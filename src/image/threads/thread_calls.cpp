@@ -6,19 +6,11 @@
 #include <cerrno>
 #include <cstring>
 
-#include "image/process/remote_procedures.h"
 #include "image/threads/thread_stacks.h"
-#include "os/errno_kept.h"
 #include "os/sleep.h"
 
 namespace musubi::image {
 namespace {
-
-using Call = ThreadCalls::Call;
-using Function = ThreadCalls::Function;
-
-static_assert(sizeof(Call) <= runtime::call_bytes_max &&
-              sizeof(ThreadCalls::Result) <= runtime::call_bytes_max);
 
 bool has_passed(clockid_t clock, const timespec& deadline) {
   timespec now{};
@@ -42,8 +34,47 @@ int stack_of(pthread_t thread, ThreadCalls::Result& result) {
   return 0;
 }
 
+}  // namespace
+
+void ThreadCalls::start(runtime::Runtime& runtime) {
+  runtime_ = &runtime;
+  calls_.start(runtime, procedures::threads, *this);
+}
+
+Rank ThreadCalls::owner_of(pthread_t thread) const noexcept {
+  const runtime::Layout& layout = runtime_->memory().layout();
+  const std::uintptr_t place = static_cast<std::uintptr_t>(thread) - layout.stacks_base;
+  const std::size_t bytes_per_rank = layout.stack_slot_bytes * layout.stack_slots_per_rank;
+  return place < bytes_per_rank * runtime_->ranks() ? Rank{static_cast<std::uint32_t>(place / bytes_per_rank)}
+                                                    : runtime_->self();
+}
+
+int ThreadCalls::call(const Call& call, Result& result) noexcept {
+  return static_cast<int>(calls_.at<&ThreadCalls::carry_out>(owner_of(call.thread), call, result));
+}
+
+int ThreadCalls::join(pthread_t thread, void** result, clockid_t clock, const timespec* deadline) {
+  constexpr std::uint64_t first_pause_ns = 100'000, longest_pause_ns = 10'000'000;
+  Call call{};
+  call.function = Function::join;
+  call.thread = thread;
+  Result found;
+  for (std::uint64_t pause_ns = first_pause_ns;; pause_ns = std::min(2 * pause_ns, longest_pause_ns)) {
+    const int error = this->call(call, found);
+    if (error != EBUSY) {
+      if (error != 0) return error;
+      runtime_->synchronization().acquire(channel_of(thread));
+      if (result != nullptr) *result = reinterpret_cast<void*>(found.word);
+      return 0;
+    }
+    if (deadline != nullptr && has_passed(clock, *deadline)) return ETIMEDOUT;
+    ::pthread_testcancel();
+    os::sleep_ns(pause_ns);
+  }
+}
+
 // Uses the wrapped functions: at this rank the thread is one of the process.
-int carry_out(const Call& call, ThreadCalls::Result& result) {
+int ThreadCalls::carry_out(const Call& call, Result& result) noexcept {
   const std::size_t bytes = std::min<std::size_t>(call.bytes, call.memory.size());
   const auto set = reinterpret_cast<cpu_set_t*>(result.memory.data());
   void* returned = nullptr;
@@ -81,61 +112,6 @@ int carry_out(const Call& call, ThreadCalls::Result& result) {
       return stack_of(call.thread, result);
   }
   __builtin_unreachable();
-}
-
-}  // namespace
-
-void ThreadCalls::start(runtime::Runtime& runtime) {
-  runtime_ = &runtime;
-  if (runtime.ranks() > 1) runtime.remote_calls().serve(procedures::threads, *this);
-}
-
-Rank ThreadCalls::owner_of(pthread_t thread) const noexcept {
-  const runtime::Layout& layout = runtime_->memory().layout();
-  const std::uintptr_t place = static_cast<std::uintptr_t>(thread) - layout.stacks_base;
-  const std::size_t bytes_per_rank = layout.stack_slot_bytes * layout.stack_slots_per_rank;
-  return place < bytes_per_rank * runtime_->ranks() ? Rank{static_cast<std::uint32_t>(place / bytes_per_rank)}
-                                                    : runtime_->self();
-}
-
-int ThreadCalls::call(const Call& call, Result& result) noexcept {
-  const os::ErrnoKept errno_kept;
-  return static_cast<int>(runtime_->remote_calls()
-                              .call(owner_of(call.thread), procedures::threads,
-                                    std::as_bytes(std::span(&call, 1)),
-                                    std::as_writable_bytes(std::span(&result, 1)))
-                              .status);
-}
-
-int ThreadCalls::join(pthread_t thread, void** result, clockid_t clock, const timespec* deadline) {
-  constexpr std::uint64_t first_pause_ns = 100'000, longest_pause_ns = 10'000'000;
-  Call call{};
-  call.function = Function::join;
-  call.thread = thread;
-  Result found;
-  for (std::uint64_t pause_ns = first_pause_ns;; pause_ns = std::min(2 * pause_ns, longest_pause_ns)) {
-    const int error = this->call(call, found);
-    if (error != EBUSY) {
-      if (error != 0) return error;
-      runtime_->synchronization().acquire(channel_of(thread));
-      if (result != nullptr) *result = reinterpret_cast<void*>(found.word);
-      return 0;
-    }
-    if (deadline != nullptr && has_passed(clock, *deadline)) return ETIMEDOUT;
-    ::pthread_testcancel();
-    os::sleep_ns(pause_ns);
-  }
-}
-
-runtime::Answer ThreadCalls::run(Rank, std::span<const std::byte> request,
-                                 std::span<std::byte> reply) noexcept {
-  Call call;
-  MUSUBI_CHECK(request.size() == sizeof call);
-  std::memcpy(&call, request.data(), sizeof call);
-  Result result{};
-  const int error = carry_out(call, result);
-  std::memcpy(reply.data(), &result, sizeof result);
-  return {error, sizeof result};
 }
 
 }  // namespace musubi::image

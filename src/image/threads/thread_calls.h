@@ -9,11 +9,12 @@
 #include <array>
 #include <cstdint>
 
+#include "image/process/owner_calls.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::image {
 
-class ThreadCalls final : private runtime::Procedure {
+class ThreadCalls {
  public:
   enum class Function : std::uint32_t {
     join,  // if the thread has ended
@@ -60,10 +61,10 @@ class ThreadCalls final : private runtime::Procedure {
 
  private:
   Rank owner_of(pthread_t thread) const noexcept;
-  runtime::Answer run(Rank caller, std::span<const std::byte> request,
-                      std::span<std::byte> reply) noexcept override;
+  int carry_out(const Call& call, Result& result) noexcept;
 
   runtime::Runtime* runtime_ = nullptr;
+  OwnerCalls<&ThreadCalls::carry_out> calls_;
 };
 
 // The channel through which an ended thread passes on its writes.

@@ -6,11 +6,12 @@
 
 #include <mutex>
 
+#include "image/process/owner_calls.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::image {
 
-class ThreadKeys final : private runtime::Procedure {
+class ThreadKeys {
  public:
   using Destructor = void (*)(void*);
 
@@ -22,24 +23,18 @@ class ThreadKeys final : private runtime::Procedure {
   int remove(pthread_key_t key) noexcept;
 
  private:
-  enum class Request : std::uint32_t { create, take, remove };
-  struct Message {
-    Request request;
-    pthread_key_t key;
-    Destructor destructor;
-  };
-
-  runtime::Answer run(Rank caller, std::span<const std::byte> request,
-                      std::span<std::byte> reply) noexcept override;
-  int create_everywhere(pthread_key_t& key, Destructor destructor) noexcept;
+  // At rank 0, which chooses the number.
+  int create_everywhere(Destructor destructor, pthread_key_t& key) noexcept;
   bool take_everywhere(pthread_key_t key, Destructor destructor) noexcept;
+  // At each rank.
   int take_here(pthread_key_t key, Destructor destructor) noexcept;
-  int remove_everywhere(pthread_key_t key) noexcept;
+  int remove_here(pthread_key_t key) noexcept { return next_remove_(key); }
 
   runtime::Runtime* runtime_ = nullptr;
   int (*next_create_)(pthread_key_t*, Destructor) = nullptr;
   int (*next_remove_)(pthread_key_t) = nullptr;
   std::mutex choosing_;  // at rank 0
+  OwnerCalls<&ThreadKeys::create_everywhere, &ThreadKeys::take_here, &ThreadKeys::remove_here> calls_;
 };
 
 }  // namespace musubi::image

@@ -72,7 +72,7 @@ struct Waiting {
 Result<Waiting> make_waiting() {
   MUSUBI_ASSIGN_OR_RETURN(auto set, os::ReadySet::create());
   MUSUBI_ASSIGN_OR_RETURN(auto clock, os::Timer::create());
-  if (!set.add(clock.number(), EPOLLIN, timer)) return Error{"the kernel does not wait for a timer"};
+  if (!set.add(clock.number(), EPOLLIN, timer)) return Error{"the kernel refuses to wait for a timer"};
   clock.set(tick_ns);
   return Waiting{std::move(set), std::move(clock)};
 }
@@ -120,7 +120,7 @@ Result<std::vector<os::FileDescriptor>> await_ranks(Meeting& meeting, std::chron
   MUSUBI_ASSIGN_OR_RETURN(auto waiting, make_waiting());
   const os::ReadySet& set = waiting.set;
   if (!set.add(meeting.listening.number(), EPOLLIN, door))
-    return Error{"the kernel does not wait for connections"};
+    return Error{"the kernel refuses to wait for connections"};
   tcp::Guests guests(handshake, complaints, set, meeting.ranks + strangers_max, handshake_ns);
   Sockets found(meeting.ranks);
   const std::uint64_t deadline_ns = os::monotonic_ns() + static_cast<std::uint64_t>(patience.count());

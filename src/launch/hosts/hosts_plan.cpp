@@ -12,9 +12,9 @@ namespace {
 using bootstrap::local::ranks_max;
 
 Error wrong(std::string_view word) {
-  return Error{
-      "'" + printable(word) +
-      "' is no host: give host, or host:ranks, as in h1:2; a name has letters, digits and . _ : @ % - alone"};
+  return Error{"'" + printable(word) +
+               "' is not a host: give host, or host:ranks, as in h1:2; a name has letters, digits and . _ : "
+               "@ % - alone"};
 }
 
 std::optional<std::uint32_t> number(std::string_view text) {

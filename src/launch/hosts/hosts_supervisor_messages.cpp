@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t hold_back_ns = 200'000'000;
 constexpr std::uint64_t hold_back_exits_ns = 5'000'000'000;
 
-constexpr const char* is_not_said = "it says what no proxy says";
+constexpr const char* is_not_said = "it sends messages that no proxy sends";
 
 }  // namespace
 
@@ -39,8 +39,8 @@ void HostsSupervisor::read_channel(std::size_t index) {
 
 // Also reports trouble at the end, when it no longer matters.
 void HostsSupervisor::lose_for_trouble(HostLink& host) {
-  const std::string why =
-      std::string("what it sends ") + host.channel.trouble() + "; see to the network between both hosts";
+  const std::string why = std::string("a message from there ") + host.channel.trouble() +
+                          "; check the network between both hosts";
   if (started_ && control_.phase() != Phase::running) say("musubi: host " + host.name + ": " + why);
   lose(host, why);
 }

@@ -85,7 +85,7 @@ class Proxy {
         case Channel::Got::closed:
           return std::nullopt;
         case Channel::Got::broken:
-          std::fprintf(stderr, "musubi: no ranks start here: what the launcher says %s\n",
+          std::fprintf(stderr, "musubi: no ranks start here: a message of the launcher %s\n",
                        channel_.trouble());
           return std::nullopt;
       }

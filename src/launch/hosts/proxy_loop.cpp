@@ -168,7 +168,7 @@ void ProxyLoop::read_channel() {
         lost_ = launcher_is_gone;
         return;
       case Channel::Got::broken:
-        lost_ = std::string("what the launcher says ") + channel_.trouble();
+        lost_ = std::string("a message of the launcher ") + channel_.trouble();
         return;
     }
   }

@@ -61,7 +61,7 @@ void Survey::go_on(std::uint64_t now_ns) {
   }
   const std::string states = encode(all);
   if (std::exchange(asked_, false)) {
-    heading_ = "musubi: what the threads of the job do:";
+    heading_ = "musubi: the threads of the job:";
   } else if (watch_.look(now_ns, std::move(all))) {
     heading_ = watch_.heading();
   } else {

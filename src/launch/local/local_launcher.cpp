@@ -130,7 +130,7 @@ void Supervisor::say_what_threads_wait_for(const std::string& heading) {
 
 void Supervisor::handle_signal(UserSignal signal) {
   if (signal.number == SIGQUIT && !plan_.plain) {
-    return say_what_threads_wait_for("musubi: what the threads of the job do:");
+    return say_what_threads_wait_for("musubi: the threads of the job:");
   }
   control_.pass_on(signal, os::monotonic_ns());
   if (signal.asks_to_stop()) UserSignals::stop_self();

@@ -140,8 +140,8 @@ void RankGuard::link_ended(Rank rank) {
   pollfd death{one.process.process.number(), POLLIN, 0};
   if (!one.has_more_to_say || ::poll(&death, 1, moment_ms) != 0) return;
   abort(rank, 1,
-        "it has closed the files of the runtime by system calls of its own: let it close only what it has "
-        "opened");
+        "it has closed the files of the runtime by system calls of its own: let it close only descriptors "
+        "that it has opened");
 }
 
 void RankGuard::take_frame(Rank rank, Frame& frame) {
@@ -186,7 +186,8 @@ void RankGuard::abort(Rank rank, int status, std::string reason) {
 }
 
 void RankGuard::broken_protocol(Rank rank) {
-  abort(rank, 1, "sent something unexpected to the launcher; launcher and runtime must be of one version");
+  abort(rank, 1,
+        "sent something unexpected to the launcher; launcher and runtime must have the same version");
   member(rank).process.link.close();
 }
 

@@ -25,7 +25,7 @@ class RankGuard final : private PipeWatcher {
    public:
     virtual void joined(Rank rank) = 0;
     virtual void finished(Rank rank, int status) = 0;
-    // The blobs of all ranks of this host (gathered.h); pass the result of the exchange to reply().
+    // The blobs of all ranks of this host (frame.h); pass the result of the exchange to reply().
     virtual void gathered(std::shared_ptr<const std::string> blobs) = 0;
     virtual void crashed(std::string lines) = 0;  // of a dying rank: cause and backtrace
     virtual void ended(const Endings& endings) = 0;

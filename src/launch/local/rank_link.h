@@ -50,7 +50,7 @@ class GatherRound {
 
   // False if the frame violates the protocol (a second blob in one round, a piece that does not fit).
   [[nodiscard]] bool add(Rank rank, const bootstrap::local::Frame& frame);
-  // After all ranks have passed their blobs: returns them as one text (gathered.h) and starts the next round.
+  // After all ranks have passed their blobs: returns them as one text (frame.h) and starts the next round.
   // Otherwise null.
   std::shared_ptr<const std::string> take_result();
 

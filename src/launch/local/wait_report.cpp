@@ -94,7 +94,8 @@ class Report {
         }
         if (thread.task == 0) continue;
         text_ += "; it is in a task, " + code(thread.task) +
-                 ", which runs before its creator goes on: what that does later never comes";
+                 ", which runs before its creator continues, so an event that the creator causes later never "
+                 "happens";
       }
       if (rank.without_record != 0) {
         text_ += "\n    and " + std::to_string(rank.without_record) + " threads more";
@@ -145,7 +146,7 @@ class Report {
       case Wait::iteration:
         return "waits for an iteration that it depends on";
       case Wait::loop:
-        return "waits until a loop that others are still in has ended";
+        return "waits for the end of a loop that other threads are still in";
       case Wait::condition:
         return "waits for condition variable " + data(thread.address);
       case Wait::signal:
@@ -208,7 +209,7 @@ class Report {
       }
       absent = inside;
     }
-    if (absent.empty()) return "nobody is missing";
+    if (absent.empty()) return "no thread is missing";
     std::string text = absent.size() == 1 ? "missing: thread" : "missing: threads";
     std::size_t listed = 0;
     for (const std::uint32_t number : absent) {

@@ -23,7 +23,6 @@
 #include "launch/pmi/key_values.h"
 #include "os/cpu.h"
 #include "os/signal_calls.h"
-#include "os/signals_kept.h"
 
 namespace musubi::launch {
 
@@ -172,7 +171,7 @@ Result<std::string> ValuesByMpi::get(std::uint32_t rank, std::string_view key) {
   const auto found = got_[rank].find(std::string(key));
   if (found != got_[rank].end()) return found->second;
   return Error{"rank " + std::to_string(rank) +
-               " has told nothing by MPI; install the same Musubi on all hosts"};
+               " has sent nothing by MPI; install the same Musubi on all hosts"};
 }
 
 Error ValuesByMpi::failed(int error) const {

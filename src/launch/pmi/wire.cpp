@@ -34,7 +34,7 @@ std::string key_of(std::uint32_t rank, std::string_view key) {
 
 Error gone(const char* how) {
   return Error{std::string("the launcher that has started this process ") + how +
-               " in the middle of PMI-1; start the job anew"};
+               " in the middle of PMI-1; start the job again"};
 }
 
 Error not_understood(const std::string& command, const std::string& line) {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstdarg>
 
-#include "omp/doacross.h"
 #include "omp/entry.h"
 #include "omp/gomp/loop_values.h"
 #include "omp/gomp/reductions.h"
+#include "omp/worksharing.h"
 
 using namespace musubi::omp;
 

@@ -85,7 +85,7 @@ MUSUBI_EXPORT void* GOMP_single_copy_start() {
   if (data == nullptr) {
     end_job(
         Job::current()->runtime,
-        "a region was cancelled while a thread of it waited for what `single copyprivate` hands out: do not "
+        "a region was cancelled while a thread of it waited for the values of `single copyprivate`: do not "
         "cancel a region before all its threads have met its single constructs");
   }
   return data;

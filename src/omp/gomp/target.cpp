@@ -106,7 +106,7 @@ MUSUBI_EXPORT void GOMP_target_ext(int device, Function function, std::size_t co
                                    void** dependences, void** arguments) {
   MUSUBI_OMP_ENTRY();
   require_host(device);
-  if (dependences != nullptr) run_put_off_tasks();
+  if (dependences != nullptr) run_postponed_tasks();
   Copies copies;
   for (std::size_t i = 0; i < count; ++i) {
     if (is_copied(kinds[i], addresses[i])) copies.place(sizes[i], alignment_of(kinds[i]));

@@ -79,15 +79,15 @@ MUSUBI_EXPORT void GOMP_taskloop_ull(Function function, void* data, Copy copy, l
 }
 
 MUSUBI_EXPORT void GOMP_taskwait() {
-  run_put_off_tasks();
+  run_postponed_tasks();
 }
 MUSUBI_EXPORT void GOMP_taskwait_depend(void** /*dependences*/) {
-  run_put_off_tasks();
+  run_postponed_tasks();
 }
 // Programs yield in loops that wait for another thread.
 MUSUBI_EXPORT void GOMP_taskyield() {
   MUSUBI_OMP_ENTRY();
-  run_put_off_tasks();
+  run_postponed_tasks();
   musubi::runtime::note_spin(musubi::runtime::Wait::yield, 0);
   sched_yield();
 }

@@ -6,21 +6,11 @@
 #include <span>
 
 #include "base/ids.h"
+#include "sync/collectives.h"
 
 namespace musubi::runtime {
 
-// The parameters of a collective call, which must be equal on all ranks. The front end defines the meaning of
-// the numbers.
-struct CallTerms {
-  static constexpr std::uint32_t all_give = ~std::uint32_t{0};
-
-  std::uint32_t call = 0;
-  std::uint32_t detail = 0;
-  std::uint32_t root = 0;
-  std::uint32_t giver = all_give;  // the only rank whose value counts; all_give: every rank's does
-  std::uint64_t bytes = 0;         // of each value
-  std::uint64_t part = 0;
-};
+using sync::CollectiveTerms;
 
 class Coordination {
  public:
@@ -52,10 +42,10 @@ class Coordination {
   // terms.giver. Collective, about log2(ranks) messages per rank; orders nothing in shared memory.
   // gather_bytes_max: the maximum size of one value, at least 64.
   virtual std::size_t gather_bytes_max() const noexcept = 0;
-  virtual void gather(const CallTerms& terms, const void* mine, std::span<std::byte> all) = 0;
+  virtual void gather(const CollectiveTerms& terms, const void* mine, std::span<std::byte> all) = 0;
   // Call them around Synchronization::barrier() if that barrier is one of the collective calls: ranks in
   // different calls are detected.
-  virtual void begin_barrier(const CallTerms& terms) noexcept = 0;
+  virtual void begin_barrier(const CollectiveTerms& terms) noexcept = 0;
   virtual void end_barrier() noexcept = 0;
 
   // Writes the message with which mismatching calls end the job.
@@ -63,8 +53,8 @@ class Coordination {
    public:
     // `own`: this rank's call, `theirs`: that of rank `other`. Writes at most `text.size()` characters,
     // null-terminated.
-    virtual void write(std::span<char> text, Rank self, const CallTerms& own, Rank other,
-                       const CallTerms& theirs) noexcept = 0;
+    virtual void write(std::span<char> text, Rank self, const CollectiveTerms& own, Rank other,
+                       const CollectiveTerms& theirs) noexcept = 0;
 
    protected:
     ~MismatchWriter() = default;

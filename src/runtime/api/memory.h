@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/result.h"
-#include "vm/copy_source.h"
+#include "vm/vm.h"
 
 namespace musubi::runtime {
 

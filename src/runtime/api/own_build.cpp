@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "os/build_id.h"
+#include "os/symbol_table.h"
 #include "runtime/threads/waiting.h"
 
 namespace musubi::runtime {

@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "coherence/policy.h"
 #include "vm/space.h"
 
 namespace musubi::runtime {
@@ -15,9 +16,9 @@ struct SegmentRequest {
   std::size_t bytes = 0;        // rounded up to whole pages
   std::size_t block_bytes = 0;  // a power of two, at least a page; 0: as in the heap
   vm::InitialHome placement =
-      vm::InitialHome::cyclic;      // slices: an equal part for each rank, of whole blocks
-  Rank home{};                      // of one_rank
-  std::uint8_t policy = 0;          // address_plan.h
+      vm::InitialHome::cyclic;  // slices: an equal part for each rank, of whole blocks
+  Rank home{};                  // of one_rank
+  coherence::Policy policy = coherence::Policy::migrating;
   std::uint8_t merge_unit = 0;      // as in vm::Segment
   std::uint32_t element_bytes = 0;  // as in vm::Segment
 };

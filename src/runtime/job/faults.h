@@ -9,6 +9,7 @@
 #include "runtime/job/job_room.h"
 #include "runtime/job/job_threads.h"
 #include "runtime/job/job_words.h"
+#include "runtime/threads/tracing.h"
 #include "sync/flag_order.h"
 #include "vm/vm.h"
 
@@ -27,12 +28,29 @@ class Faults final : public vm::FaultSink {
     run_bytes_max_ = std::max<std::size_t>(job_.settings.run_bytes_max, far_run_bytes_max(job_));
   }
 
-  bool on_fault(const vm::Fault& fault) noexcept override;
-  bool may_execute(BlockId block) noexcept override;
+  bool on_fault(const vm::Fault& fault) noexcept override {
+    const BlockId block = fault.block;
+    const vm::Space& space = job_.plan.space;
+    const vm::Segment& stacks = space.segments()[job_.plan.stacks_segment];
+    const bool in_stacks = block.value - stacks.first_block.value < stacks.blocks;
+    // A stack of this rank is pinned: a fault there hit a guard, or an unused slot.
+    if (in_stacks && space.initial_home(block) == job_.self) return false;
+    TimeSpent time(job_.counters, trace::Counter::fault_ns);
+    const Traced traced(fault.wanted == vm::Access::write ? Event::write_fault : Event::read_fault,
+                        fault.address);
+    room_->before_opening(std::max(space.segment_of(block).block_bytes, run_bytes_max_));
+    const coherence::Touch touch{fault.wanted, fault.address};
+    JobThreads::Entry executor = threads_->executor();
+    if (!flags_->in_use()) return executor.run(flags_->fault(block, touch, true));
+    const JobThreads::Operation operation = threads_->begin_operation();
+    return executor.run(flags_->fault(block, touch, operation.siblings()));
+  }
+  bool may_execute(BlockId block) noexcept override {
+    const vm::Space& space = job_.plan.space;
+    return words_->code_may_run(space.index_of(space.segment_of(block)));
+  }
 
  private:
-  void watch_memory(BlockId block) noexcept;
-
   JobContext& job_;
   sync::FlagOrder* flags_ = nullptr;
   JobThreads* threads_ = nullptr;

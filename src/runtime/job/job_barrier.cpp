@@ -6,7 +6,6 @@
 #include "coherence/regions.h"
 #include "os/clock.h"
 #include "os/futex.h"
-#include "runtime/threads/time_spent.h"
 #include "runtime/threads/tracing.h"
 #include "runtime/threads/waiting.h"
 
@@ -58,17 +57,17 @@ void JobBarrier::pass_in_one_memory(BarrierPayload& payload) {
                           [](const Word& passages) { os::futex_wake(passages); });
 }
 
-void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
+void JobBarrier::pass(BarrierPayload& payload, PollingThread* polling_thread) {
   if (job_.one_memory) return pass_in_one_memory(payload);
   // Threads that the program made itself may run at the same time, and so may its signal handlers on any
   // thread.
   const bool quiescent = threads_.knows_all() && !has_handlers();
-  const HandlersHeldBack handlers;
+  const BlockedHandlers handlers;
   was_quiescent_ = quiescent;
   const Traced traced(Event::barrier, job_.counters.get(trace::Counter::barriers));
   part_ns_ = traced.begin_ns();
   flags_.note_barrier();
-  if (keeper != nullptr) await_background(quiescent);
+  if (polling_thread != nullptr) await_background(quiescent);
   end_alone(quiescent);
   if (flags_.in_use()) threads_.executor().run(flags_.before_barrier(!quiescent));
   kept_ = flags_.kept_locks();
@@ -82,9 +81,9 @@ void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
   if (flags_.in_use() || protocol_.ordering().holds_back()) {
     threads_.executor().run(flags_.after_barrier(!quiescent));
   }
-  if (keeper != nullptr) {
-    threads_.stand().leave_barrier();
-    keeper->note_synchronisation();
+  if (polling_thread != nullptr) {
+    threads_.activity().leave_barrier();
+    polling_thread->note_synchronisation();
   }
   if (part_ns_ != 0) record_event(Event::barrier_acquire, part_ns_, 0);
 }
@@ -93,7 +92,7 @@ void JobBarrier::pass_last() {
   BarrierPayload nothing{};
   if (job_.one_memory) return pass_in_one_memory(nothing);
   sync::Barrier::Passage passage = sync::Barrier::Passage::last(nothing);
-  const HandlersHeldBack handlers;
+  const BlockedHandlers handlers;
   if (!barrier_.pass(passage)) threads_.executor().run(barrier_.finish(passage));
 }
 
@@ -103,7 +102,7 @@ void JobBarrier::on_released() noexcept {
     record_event(Event::barrier_release, part_ns_, 0);
     part_ns_ = os::monotonic_ns();
   }
-  threads_.stand().note_release_at_barrier();
+  threads_.activity().note_release_at_barrier();
   flags_.free(std::exchange(kept_, {}));
   if (listener_ != nullptr) listener_->on_released();
 }
@@ -115,8 +114,8 @@ void JobBarrier::end_alone(bool quiescent) {
 }
 
 void JobBarrier::await_background(bool quiescent) {
-  threads_.stand().enter_barrier(quiescent);
-  while (threads_.stand().background_works()) threads_.step_aside();
+  threads_.activity().enter_barrier(quiescent);
+  while (threads_.activity().background_works()) threads_.step_aside();
 }
 
 AddressRange JobBarrier::stack_from(const void* address) const noexcept {
@@ -144,7 +143,7 @@ void JobBarrier::end_region() {
   protocol_.set_store_bound({});
   between_regions_.store(true, std::memory_order_relaxed);
   if (!others_were_quiescent_) return;
-  const HandlersPostponed handlers;
+  const DeferredHandlers handlers;
   if (job_.self == Rank{0}) {
     if (!flags_.begin_alone_at_once()) threads_.executor().run(flags_.begin_alone());
   } else if (!threads_.knows_all()) {  // threads that a library made before main

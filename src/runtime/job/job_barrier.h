@@ -8,14 +8,42 @@
 #include "runtime/job/job_devices.h"
 #include "runtime/job/job_threads.h"
 #include "runtime/job/processor_barrier.h"
-#include "runtime/job/program_objects.h"
-#include "runtime/threads/keeper.h"
+#include "runtime/start/address_plan.h"
+#include "runtime/threads/polling_thread.h"
+#include "stores/region_stores.h"
 #include "stores/store_bounds.h"
 #include "sync/barrier.h"
 #include "sync/flag_order.h"
 #include "sync/lock_table.h"
 
 namespace musubi::runtime {
+
+// The uses of the program's shared memory, for the rules about its stores.
+class ProgramObjects final : public stores::MemoryKinds {
+ public:
+  // `plan` outlives this object.
+  explicit ProgramObjects(const AddressPlan& plan) : plan_(plan) {}
+
+  void set_allocations(const Synchronization::Allocations* allocations) { allocations_ = allocations; }
+
+  Kind kind_of(std::uintptr_t address) const noexcept override {
+    const vm::Segment* const segment = plan_.space.segment_at(address);
+    if (segment == nullptr) return Kind::apart;
+    return segment->holds_stacks ? Kind::stack : Kind::shared;
+  }
+  // Outside the heap: the segment.
+  AddressRange allocations_at(std::uintptr_t address) const noexcept override {
+    const vm::Segment* const segment = plan_.space.segment_at(address);
+    if (segment == nullptr) return {};
+    const bool is_heap = plan_.space.index_of(*segment) == plan_.heap_segment;
+    if (is_heap && allocations_ != nullptr) return allocations_->allocations_at(address);
+    return {segment->base, segment->bytes};
+  }
+
+ private:
+  const AddressPlan& plan_;
+  const Synchronization::Allocations* allocations_ = nullptr;
+};
 
 class JobBarrier final : private sync::Barrier::ReleaseListener {
  public:
@@ -24,8 +52,8 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
   // The barrier's parts refer to this object.
   JobBarrier(const JobBarrier&) = delete;
 
-  // As Synchronization::barrier, in a job of several ranks. `keeper` null: no background thread.
-  void pass(BarrierPayload& payload, Keeper* keeper);
+  // As Synchronization::barrier, in a job of several ranks. `polling_thread` null: no background thread.
+  void pass(BarrierPayload& payload, PollingThread* polling_thread);
   void set_release_listener(Synchronization::ReleaseListener* listener) { listener_ = listener; }
   // As Synchronization::last_barrier, in a job of several ranks.
   void pass_last();

@@ -7,18 +7,6 @@
 #include "runtime/threads/tracing.h"
 
 namespace musubi::runtime {
-namespace {
-
-sync::CollectiveTerms terms_of(const CallTerms& terms) {
-  return {terms.call, terms.detail, terms.root, terms.giver, terms.bytes, terms.part};
-}
-CallTerms terms_of(const sync::CollectiveTerms& terms) {
-  return {terms.call, terms.detail, terms.root, terms.giver, terms.bytes, terms.part};
-}
-static_assert(CallTerms::all_give == sync::CollectiveTerms::all_give);
-
-}  // namespace
-
 JobCoordination::JobCoordination(JobContext& job, JobDevices& devices, JobThreads& threads,
                                  coherence::Protocol& protocol, remote_lock::Grants& grants,
                                  JobSynchronization& synchronization)
@@ -72,12 +60,12 @@ void JobCoordination::broadcast(ConditionId condition) {
   threads_.executor().run(conditions_.broadcast(condition));
 }
 
-void JobCoordination::gather(const CallTerms& terms, const void* mine, std::span<std::byte> all) {
+void JobCoordination::gather(const CollectiveTerms& terms, const void* mine, std::span<std::byte> all) {
   const auto bytes = static_cast<std::size_t>(terms.bytes);
   const std::span<const std::byte> value(static_cast<const std::byte*>(mine), bytes);
-  (void)threads_.executor().run(collectives_.gather(terms_of(terms), value));
+  (void)threads_.executor().run(collectives_.gather(terms, value));
   if (bytes == 0) return;
-  const bool one = terms.giver != CallTerms::all_give;
+  const bool one = terms.giver != CollectiveTerms::all_give;
   const std::uint32_t first = one ? terms.giver : 0;
   const std::uint32_t count = one ? 1 : job_.ranks;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -85,14 +73,14 @@ void JobCoordination::gather(const CallTerms& terms, const void* mine, std::span
   }
 }
 
-void JobCoordination::begin_barrier(const CallTerms& terms) noexcept {
-  collectives_.begin_barrier(terms_of(terms));
+void JobCoordination::begin_barrier(const CollectiveTerms& terms) noexcept {
+  collectives_.begin_barrier(terms);
 }
 
 void JobCoordination::on_mismatch(const sync::CollectiveTerms& own, Rank other,
                                   const sync::CollectiveTerms& theirs) noexcept {
   std::array<char, 400> text{};
-  if (writer_ != nullptr) writer_->write(text, job_.self, terms_of(own), other, terms_of(theirs));
+  if (writer_ != nullptr) writer_->write(text, job_.self, own, other, theirs);
   job_.abort(1, text.data());
 }
 

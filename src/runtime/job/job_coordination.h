@@ -29,8 +29,8 @@ class JobCoordination final : public Coordination, private sync::Collectives::Mi
   void broadcast(ConditionId condition) override;
 
   std::size_t gather_bytes_max() const noexcept override { return collectives_.bytes_max(); }
-  void gather(const CallTerms& terms, const void* mine, std::span<std::byte> all) override;
-  void begin_barrier(const CallTerms& terms) noexcept override;
+  void gather(const CollectiveTerms& terms, const void* mine, std::span<std::byte> all) override;
+  void begin_barrier(const CollectiveTerms& terms) noexcept override;
   void end_barrier() noexcept override { collectives_.end_barrier(); }
   void set_mismatch_writer(MismatchWriter& writer) noexcept override { writer_ = &writer; }
 

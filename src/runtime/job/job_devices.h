@@ -2,18 +2,38 @@
 // handlers. Chosen here; the layers above know only the ports.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <string_view>
 
+#include "fabric/fabric.h"
 #include "runtime/job/job_context.h"
 #include "runtime/job/job_fabric.h"
-#include "runtime/job/shared_regions.h"
 #include "runtime/start/choose_vm.h"
+#include "runtime/start/memory_files.h"
 #include "runtime/start/memory_watch.h"
-#include "runtime/start/rank_memory.h"
 #include "vm/signal/fault_handler.h"
+#include "vm/signal/signal_owner.h"
 
 namespace musubi::runtime {
+
+// The memory that ranks offer each other. An access can fail: the kernel raises SIGBUS if it cannot allocate
+// the page.
+class SharedRegions final : public vm::SignalOwner {
+ public:
+  // The regions of every rank, all of these sizes. `fabric` outlives this object.
+  SharedRegions(fabric::Fabric& fabric, const std::array<fabric::RegionMemory, 6>& regions)
+      : fabric_(fabric), regions_(regions) {}
+
+  // Fatal, with an explanation, for SIGBUS in one of the regions; otherwise foreign.
+  vm::SignalVerdict on_signal(int signal, const siginfo_t& information,
+                              ucontext_t& context) noexcept override;
+
+ private:
+  fabric::Fabric& fabric_;
+  const std::array<fabric::RegionMemory, 6> regions_;
+};
 
 class JobDevices final : private vm::CrashListener {
  public:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <vector>
 
 #include "base/check.h"
@@ -144,8 +145,8 @@ Result<std::unique_ptr<fabric::Transport>> JobFabric::open_transport(
     if (settings.encrypt) {
       if (settings.rma_bytes_min.value_or(0) != 0) {
         return Error{
-            "encrypt=true excludes rma_bytes_min: what the network card moves by itself passes no cipher; "
-            "leave rma_bytes_min out"};
+            "encrypt=true excludes rma_bytes_min: bytes that the network card moves by itself are not "
+            "encrypted; leave rma_bytes_min out"};
       }
       options.rma_bytes_min = 0;
     }
@@ -207,7 +208,7 @@ std::string JobFabric::reason_to_end() const {
              " (silence_max): " + loss_.reason + "; that host hangs, or the network between both is down";
     case Kind::unreachable:
       return self + " cannot reach " + other + ": " + loss_.reason +
-             "; see to the network between both, or name another one by --set network=NAME";
+             "; check the network between both, or name another one by --set network=NAME";
     case Kind::damaged:
       return self + " takes nothing more from " + other + ": " + loss_.reason +
              "; see to network cards, cables and switches between both hosts";
@@ -220,23 +221,11 @@ std::string JobFabric::reason_to_end() const {
 // Called by the service thread, for which all other ranks may be waiting: the line must not block.
 void JobFabric::say(std::string_view line) noexcept {
   std::array<char, 400> text;
-  std::size_t length = 0;
-  const auto add = [&](std::string_view part) {
-    for (const char c : part) {
-      if (length < text.size()) text[length++] = c;
-    }
-  };
-  std::array<char, 10> digits;
-  std::size_t first = digits.size();
-  for (std::uint32_t rest = job_.self.value; rest != 0 || first == digits.size(); rest /= 10) {
-    digits[--first] = static_cast<char>('0' + rest % 10);
-  }
-  add("musubi: rank ");
-  add({digits.data() + first, digits.size() - first});
-  add(": ");
-  add(line.substr(0, text.size() / 4 * 3));
-  add("\n");
-  os::write_line_at_once(STDERR_FILENO, {text.data(), length});
+  const int prefix = std::snprintf(text.data(), text.size(), "musubi: rank %u: ", job_.self.value);
+  const std::string_view said = line.substr(0, text.size() / 4 * 3);
+  char* end = std::ranges::copy(said, text.data() + prefix).out;
+  *end++ = '\n';
+  os::write_line_at_once(STDERR_FILENO, {text.data(), end});
 }
 
 }  // namespace musubi::runtime

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "coherence/core/block_words.h"
-#include "os/touch.h"
+#include "os/cpu.h"
 #include "runtime/threads/thread_executor.h"
 #include "runtime/threads/tracing.h"
 

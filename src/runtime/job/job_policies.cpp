@@ -2,17 +2,59 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
-#include "coherence/home_based/home_based.h"
-#include "coherence/migrating/migrating.h"
-#include "coherence/policies.h"
+#include "base/event.h"
+#include "coherence/factory/make_policy.h"
+#include "coherence/no_ordering.h"
 #include "runtime/job/job_fabric.h"
-#include "runtime/job/no_protocol.h"
-#include "runtime/start/address_plan.h"
+#include "vm/space.h"
+#include "vm/vm.h"
 
 namespace musubi::runtime {
 namespace {
+
+// Replaces the protocol if all ranks map one memory, or there is one rank: the processors keep it coherent.
+// Segments are open from the start, except stacks, which their owner opens; no data is ever compared.
+class NoProtocol final : public coherence::Protocol {
+ public:
+  NoProtocol(const vm::Space& space, vm::Vm& vm) : space_(space), vm_(vm) {}
+
+  // All memory that a program may touch is open.
+  Task<bool> fault(BlockId, vm::Access) override { co_return false; }
+  Task<> release(coherence::Scope, bool) override { co_return; }
+  bool release_at_once(bool) override { return true; }
+  Task<> acquire(coherence::SignatureView, coherence::Audience, coherence::Scope) override { co_return; }
+  bool acquire_at_once(coherence::SignatureView, coherence::Audience) override { return true; }
+  std::uint64_t signature(coherence::SignatureSink& sink) override {
+    sink.take({});
+    return 0;
+  }
+  void forget(std::uint64_t) override {}
+  LogicalTime clock() const override { return {}; }
+  Task<> acquire_clock(LogicalTime) override { co_return; }
+  Task<> modify(BlockId block, coherence::Modification& modification) override {
+    auto pass = co_await gate_.enter();
+    modification.apply(reinterpret_cast<std::byte*>(space_.extent(block).address));
+  }
+  // One instruction, because threads of the program may operate on the same word at the same time.
+  bool modify_at_once(BlockId block, coherence::Modification& modification) override {
+    const AtomicOperation* const operation = modification.operation;
+    if (operation == nullptr || !is_one_instruction(*operation, modification.offset)) return false;
+    auto* const bytes = reinterpret_cast<std::byte*>(space_.extent(block).address);
+    modification.found(modify_in_place(bytes + modification.offset, *operation));
+    return true;
+  }
+  void pin(BlockId first, std::uint64_t count) override { vm_.leave_open({first, count}); }
+  void note_stack(std::size_t, std::uintptr_t, std::uintptr_t) override {}
+  void adopt(BlockId, std::uint64_t) override {}
+  coherence::Ordering& ordering() override { return ordering_; }
+
+ private:
+  const vm::Space& space_;
+  vm::Vm& vm_;
+  Gate gate_;
+  coherence::NoOrdering ordering_{*this};
+};
 
 coherence::Parameters parameters_from(const JobContext& job) {
   const config::Settings& settings = job.settings;
@@ -29,7 +71,6 @@ coherence::Parameters parameters_from(const JobContext& job) {
   parameters.far_run_bytes_max = far_run_bytes_max(job);
   parameters.fetches_ahead_max = static_cast<std::uint32_t>(settings.fetches_ahead_max);
   parameters.lease_probe_releases = static_cast<std::uint32_t>(settings.lease_probe_releases);
-  parameters.entry_unused_barriers = settings.entry_unused_barriers;
   parameters.report_races = settings.report_races;
   return parameters;
 }
@@ -48,23 +89,19 @@ Result<void> JobPolicies::open(const coherence::PrivateParts& private_parts) {
 }
 
 void JobPolicies::on_overflow() noexcept {
-  job_.abort(
-      1,
-      "what the program writes under locks, or between two barriers, to memory of the policy entry lies in "
-      "more separate pieces than this rank can list: raise entry_list_bytes (--set), or give the "
-      "elements of the data");
+  job_.abort(1,
+             "the program's changes under locks, or between two barriers, to memory of the policy entry have "
+             "more separate pieces than this rank can list: raise entry_list_bytes (--set), or give the "
+             "elements of the data");
 }
 
-std::unique_ptr<coherence::Protocol> JobPolicies::entry_consistency(const coherence::RankMemory& memory,
-                                                                    const coherence::Parameters& parameters) {
-  auto made = std::make_unique<coherence::EntryConsistency>(
-      job_.plan.space, devices_.fabric(), devices_.vm(), job_.counters, grants_, memory, parameters,
-      coherence::EntryMemory{job_.entry_sizes, devices_.files().updates(), policy_entry, this});
-  page_managers_ = made.get();
-  return made;
+// Segments added later may have any policy.
+std::size_t JobPolicies::policies_in_use() const {
+  if (job_.plan.added_bytes != 0) return coherence::policy_list.size();
+  const auto segments = job_.plan.space.segments();
+  return std::size_t{std::ranges::max(segments, {}, &vm::Segment::policy).policy} + 1;
 }
 
-// In the order of policy_migrating, policy_home_based, policy_entry.
 std::unique_ptr<coherence::Protocol> JobPolicies::of_ranks(const coherence::PrivateParts& private_parts) {
   const vm::Space& space = job_.plan.space;
   MemoryFiles& files = devices_.files();
@@ -78,19 +115,14 @@ std::unique_ptr<coherence::Protocol> JobPolicies::of_ranks(const coherence::Priv
                                      &files,
                                      &races_};
   const coherence::Parameters parameters = parameters_from(job_);
-  auto migrating = std::make_unique<coherence::Migrating>(
-      space, devices_.fabric(), devices_.vm(), job_.counters, grants_, memory, parameters, &private_parts);
-  const bool is_alone =
-      job_.plan.added_bytes == 0 && std::ranges::all_of(space.segments(), [](const vm::Segment& segment) {
-        return segment.policy == policy_migrating;
-      });
-  if (is_alone) return migrating;
-  std::vector<std::unique_ptr<coherence::Protocol>> policies;
-  policies.push_back(std::move(migrating));
-  policies.push_back(std::make_unique<coherence::HomeBased>(
-      space, devices_.fabric(), devices_.vm(), job_.counters, grants_, memory, parameters, &private_parts));
-  if (job_.plan.added_bytes != 0) policies.push_back(entry_consistency(memory, parameters));
-  return std::make_unique<coherence::Policies>(space, std::move(policies), signature, job_.notices_max);
+  const coherence::EntryMemory entry_memory{job_.entry_sizes, files.updates(),
+                                            number_of(coherence::Policy::entry), this,
+                                            job_.settings.entry_unused_barriers};
+  coherence::MadeProtocol made = coherence::make_policies(
+      policies_in_use(), {space, devices_.fabric(), devices_.vm(), job_.counters, grants_, memory, parameters,
+                          &private_parts, entry_memory});
+  page_managers_ = made.page_managers;
+  return std::move(made.protocol);
 }
 
 }  // namespace musubi::runtime

@@ -36,8 +36,7 @@ class JobPolicies final : private coherence::entry::Overflow {
  private:
   std::unique_ptr<coherence::Protocol> of_ranks(const coherence::PrivateParts& private_parts);
   void on_overflow() noexcept override;
-  std::unique_ptr<coherence::Protocol> entry_consistency(const coherence::RankMemory& memory,
-                                                         const coherence::Parameters& parameters);
+  std::size_t policies_in_use() const;
 
   JobContext& job_;
   JobDevices& devices_;

@@ -3,6 +3,7 @@
 #include <bit>
 #include <string>
 
+#include "coherence/policy.h"
 #include "os/memory.h"
 
 namespace musubi::runtime {
@@ -37,7 +38,7 @@ vm::Segment JobSegments::segment_for(const SegmentRequest& request) const {
   segment.base = round_up(next_.load() + page, segment.block_bytes);
   segment.initial_home = request.placement;
   segment.home = request.home;
-  segment.policy = request.policy;
+  segment.policy = coherence::number_of(request.policy);
   segment.merge_unit = request.merge_unit;
   segment.element_bytes = request.element_bytes;
   if (request.placement == vm::InitialHome::slices) {
@@ -60,7 +61,7 @@ Result<void> JobSegments::change_page_manager(const void* address, std::size_t b
   }
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   const vm::Segment* const segment = job_.plan.space.segment_at(begin);
-  const bool is_inside = segment != nullptr && segment->policy == policy_entry &&
+  const bool is_inside = segment != nullptr && segment->policy == number_of(coherence::Policy::entry) &&
                          bytes <= segment->base + segment->bytes - begin;
   if (!is_inside) {
     return Error{

@@ -4,13 +4,31 @@
 #include <optional>
 #include <utility>
 
+#include "base/atomic_operation.h"
+#include "coherence/protocol.h"
 #include "coherence/regions.h"
-#include "runtime/job/atomic_modification.h"
 #include "runtime/job/job_words.h"
 #include "runtime/threads/tracing.h"
 
 namespace musubi::runtime {
 namespace {
+
+// An atomic operation of the program as the protocol applies it: a change of one block's current bytes.
+class AtomicModification final : public coherence::Modification {
+ public:
+  // The operand is `first` bytes into the block. `operation` outlives this object.
+  AtomicModification(const AtomicOperation& its_operation, std::size_t first) {
+    operation = &its_operation;
+    offset = first;
+    bytes = its_operation.bytes;
+  }
+  void apply(std::byte* block) noexcept override { old_ = modify_in_place(block + offset, *operation); }
+  void found(AtomicValue old) noexcept override { old_ = old; }
+  AtomicValue old() const { return old_; }
+
+ private:
+  AtomicValue old_ = 0;
+};
 
 // A kept lock must be requested from its holder, which takes as long as some dozens of short releases.
 constexpr std::uint32_t uses_before_lock_stays = 8;
@@ -46,12 +64,12 @@ JobSynchronization::JobSynchronization(JobContext& job, JobDevices& devices, Job
 
 void JobSynchronization::start_background() {
   if (job_.one_memory || job_.settings.background_sync.count() == 0) return;
-  keeper_ = std::make_unique<Keeper>(devices_.fabric(), flags_, protocol_, threads_.stand(), job_.counters,
-                                     bell_, static_cast<std::uint64_t>(job_.settings.background_sync.count()),
-                                     job_.bootstrap->wait_board());
+  polling_thread_ = std::make_unique<PollingThread>(
+      devices_.fabric(), flags_, protocol_, threads_.activity(), job_.counters, bell_,
+      static_cast<std::uint64_t>(job_.settings.background_sync.count()), job_.bootstrap->wait_board());
   flags_.set_locks(&locks_);
   locks_.let_stay(uses_before_lock_stays, flags_);
-  keeper_->start();
+  polling_thread_->start();
 }
 
 void JobSynchronization::run_between_regions() {
@@ -62,7 +80,7 @@ void JobSynchronization::run_between_regions() {
 void JobSynchronization::lock(LockId lock) {
   const Traced traced(Event::lock_wait, lock.value);
   if (job_.one_memory) return processor_locks_.lock(lock);
-  const HandlersPostponed handlers;
+  const DeferredHandlers handlers;
   if (!locks_.lock_at_once(lock)) {
     if (locks_.is_claimed(lock)) hand_over(locks_.give_up(lock));
     threads_.executor().run(locks_.lock(lock));
@@ -83,7 +101,7 @@ void JobSynchronization::show_what_lock_covers() {
 void JobSynchronization::unlock(LockId lock) {
   const Traced traced(Event::unlock, lock.value);
   if (job_.one_memory) return processor_locks_.unlock(lock);
-  const HandlersPostponed handlers;
+  const DeferredHandlers handlers;
   if ((!flags_.in_use() || flags_.is_alone()) && locks_.keep(lock)) return;
   hand_over(locks_.unlock(lock));
 }
@@ -100,7 +118,7 @@ void JobSynchronization::expect_flags() {
 }
 
 void JobSynchronization::suspect_flags() {
-  if (keeper_ != nullptr) flags_.expect();
+  if (polling_thread_ != nullptr) flags_.expect();
 }
 
 // The range's blocks in segments; addresses between segments are skipped.
@@ -134,17 +152,17 @@ void JobSynchronization::release_range(const void* address, std::size_t bytes) {
   const std::optional<BlockId> last = job_.plan.space.block_at(begin + bytes - 1);
   if (!first || !last) return;
   const vm::BlockRun run{*first, last->value - first->value + 1};
-  const HandlersPostponed handlers;
+  const DeferredHandlers handlers;
   hand_over(protocol_.release(coherence::Scope::of_blocks(run), false));
 }
 
 void JobSynchronization::release(sync::Channel channel) {
   if (job_.one_memory || flags_.is_alone()) return;
-  const HandlersPostponed handlers;
+  const DeferredHandlers handlers;
   const Traced traced(Event::release);
   const JobThreads::Operation operation = threads_.begin_operation();
   threads_.executor().run(flags_.release(channel, operation.siblings()));
-  if (keeper_ != nullptr) keeper_->note_release();
+  if (polling_thread_ != nullptr) polling_thread_->note_release();
 }
 void JobSynchronization::acquire(sync::Channel channel) {
   if (job_.one_memory || flags_.is_alone()) return;
@@ -161,7 +179,7 @@ void JobSynchronization::acquire(sync::Channel channel) {
 
 void JobSynchronization::flush() {
   if (flags_.is_alone()) return std::atomic_thread_fence(std::memory_order_seq_cst);
-  const HandlersPostponed handlers;
+  const DeferredHandlers handlers;
   bool brought = false;
   if (!job_.one_memory) {
     const Traced traced(Event::flush);
@@ -171,7 +189,7 @@ void JobSynchronization::flush() {
       const JobThreads::Operation operation = threads_.begin_operation();
       threads_.executor().run(flags_.flush(operation.siblings()));
     }
-    if (keeper_ != nullptr) keeper_->note_synchronisation();
+    if (polling_thread_ != nullptr) polling_thread_->note_synchronisation();
     brought = protocol_.clock() != before;
   } else {
     std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -190,7 +208,7 @@ AtomicValue JobSynchronization::atomic(std::uintptr_t address, const AtomicOpera
         address, end, operation,
         [this](std::uintptr_t place, const AtomicOperation& part) { return atomic(place, part); });
   }
-  const HandlersPostponed handlers;
+  const DeferredHandlers handlers;
   AtomicModification modification(operation, offset);
   const bool alone = flags_.is_alone();
   const bool orders = operation.orders && !relaxed_atomics_ && !alone;

@@ -10,8 +10,7 @@
 #include "runtime/job/job_devices.h"
 #include "runtime/job/job_threads.h"
 #include "runtime/job/split_atomics.h"
-#include "runtime/threads/keeper.h"
-#include "runtime/threads/request_bell.h"
+#include "runtime/threads/polling_thread.h"
 #include "sync/clock.h"
 #include "sync/flag_order.h"
 #include "sync/lock_table.h"
@@ -24,7 +23,7 @@ class JobSynchronization final : public Synchronization {
                      coherence::Protocol& protocol, remote_lock::Grants& grants);
 
   void barrier(BarrierPayload& payload) override {
-    if (job_.ranks > 1) barrier_.pass(payload, keeper_.get());
+    if (job_.ranks > 1) barrier_.pass(payload, polling_thread_.get());
   }
   void last_barrier() override {
     if (job_.ranks > 1) barrier_.pass_last();
@@ -68,7 +67,7 @@ class JobSynchronization final : public Synchronization {
   // The background thread, if settings want one. The new thread blocks signals if the caller does. Call
   // stop_background() before any other thread of the runtime ends.
   void start_background();
-  void stop_background() noexcept { keeper_.reset(); }
+  void stop_background() noexcept { polling_thread_.reset(); }
 
  private:
   Task<> fault_all(std::uintptr_t begin, std::uintptr_t end, bool for_writing, bool siblings);
@@ -85,8 +84,8 @@ class JobSynchronization final : public Synchronization {
   RequestBell bell_;
   JobBarrier barrier_;
   FlagWait flag_wait_;
-  const bool relaxed_atomics_;      // setting atomic_order
-  std::unique_ptr<Keeper> keeper_;  // null: no background thread
+  const bool relaxed_atomics_;                     // setting atomic_order
+  std::unique_ptr<PollingThread> polling_thread_;  // null: no background thread
 };
 
 }  // namespace musubi::runtime

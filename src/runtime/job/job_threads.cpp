@@ -36,7 +36,7 @@ bool JobThreads::attach() {
   if (context_of_thread != nullptr) return false;
   context_of_thread = new ThreadContext;
   open_wait_record(job_.bootstrap->wait_board());
-  while (stand_.operates()) step_aside();
+  while (activity_.operates()) step_aside();
   if (auto installed = context_of_thread->alternate_stack.install(); !installed) {
     job_.abort(1, installed.error().message);
   }

@@ -51,7 +51,7 @@ std::uint64_t JobWords::operate(Rank owner, std::size_t index, fabric::Verb verb
   const fabric::Step step{verb,    coherence::control_region, offset_ + index * sizeof(std::uint64_t),
                           nullptr, sizeof(std::uint64_t),     operand,
                           compare};
-  const HandlersPostponed handlers;
+  const DeferredHandlers handlers;
   return ThreadExecutor::of_this_thread(fabric_, counters_).run(carry_out(fabric_, owner, step, operand));
 }
 

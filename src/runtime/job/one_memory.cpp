@@ -45,7 +45,7 @@ Result<bool> has_one_memory(const config::Settings& settings, bootstrap::Bootstr
   if (settings.coherence == "auto" && watches_protocol(settings, bootstrap)) return false;
   const std::string reason = what_forbids_it(settings, bootstrap, shared);
   if (reason.empty() || settings.coherence == "auto") return reason.empty();
-  return Error{"coherence=processor cannot be: " + reason + "; leave it out, or give coherence=protocol"};
+  return Error{"coherence=processor is impossible: " + reason + "; leave it out, or give coherence=protocol"};
 }
 
 Result<os::FileDescriptor> open_one_memory(bootstrap::Bootstrap& bootstrap, std::size_t bytes) {

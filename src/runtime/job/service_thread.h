@@ -5,16 +5,16 @@
 #include <atomic>
 #include <thread>
 
-#include "runtime/job/job_calls.h"
 #include "runtime/job/job_devices.h"
 #include "runtime/job/job_ending.h"
 #include "runtime/job/job_messages.h"
+#include "runtime/job/job_remote_calls.h"
 
 namespace musubi::runtime {
 
 class ServiceThread {
  public:
-  ServiceThread(JobContext& job, JobDevices& devices, JobMessages& messages, JobCalls& calls,
+  ServiceThread(JobContext& job, JobDevices& devices, JobMessages& messages, JobRemoteCalls& calls,
                 JobEnding& ending)
       : job_(job), devices_(devices), messages_(messages), calls_(calls), ending_(ending) {}
   // Waits for the thread to end.
@@ -32,7 +32,7 @@ class ServiceThread {
   JobContext& job_;
   JobDevices& devices_;
   JobMessages& messages_;
-  JobCalls& calls_;
+  JobRemoteCalls& calls_;
   JobEnding& ending_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "os/sleep.h"
-#include "runtime/threads/held_handlers.h"
+#include "runtime/threads/deferred_handlers.h"
 
 namespace musubi::runtime {
 namespace {
@@ -23,7 +23,7 @@ class Alone {
   ~Alone() { words_.store(Rank{0}, lock_, 0); }
 
  private:
-  const HandlersPostponed handlers_;
+  const DeferredHandlers handlers_;
   Words& words_;
   const std::size_t lock_;
 };

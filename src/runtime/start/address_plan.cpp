@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "coherence/policy.h"
 #include "coherence/stacks_max.h"
 #include "os/memory.h"
 
@@ -196,11 +197,11 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, const Ma
   heap.slice_bytes = layout.heap_bytes_per_rank;
   heap.huge_pages = settings.huge_pages;
   heap.merge_unit = merge_unit(settings.heap_merge_unit, settings.merge_unit);
-  heap.policy = settings.heap_policy == "home_based" ? policy_home_based : policy_migrating;
+  heap.policy = coherence::number_of(coherence::policy_named(settings.heap_policy).value());
   plan.space.add(heap);
   vm::Segment stacks = heap;
   stacks.name = "stacks";
-  stacks.policy = policy_migrating;
+  stacks.policy = coherence::number_of(coherence::Policy::migrating);
   stacks.base = layout.stacks_base;
   stacks.bytes = static_cast<std::size_t>(stack_bytes);
   stacks.block_bytes = settings.stack_block_bytes;

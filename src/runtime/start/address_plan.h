@@ -14,10 +14,6 @@
 
 namespace musubi::runtime {
 
-// Values of Segment::policy.
-inline constexpr std::uint8_t policy_migrating = 0;
-inline constexpr std::uint8_t policy_home_based = 1;
-inline constexpr std::uint8_t policy_entry = 2;  // only for segments added later
 // For segments added later.
 inline constexpr std::size_t added_block_bytes_max = std::size_t{2} << 20;
 

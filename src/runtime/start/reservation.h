@@ -42,4 +42,13 @@ Reservation reservation_of(const AddressPlan& plan);
 // Error: a rank cannot map the reservation; the message tells which setting to lower.
 Result<void> fits_processor(const Reservation& reservation, const Mappers& mappers);
 
+// The limits of this process (setrlimit) against the needs of a rank.
+
+// Error: a limit set by a shell, a batch system or a wrapper is less than a rank reserves; the message gives
+// limit and remedy.
+Result<void> fits_limits(const Reservation& reservation);
+
+// Raises the soft limit on open files by the needs of a rank among `ranks`, up to the hard limit.
+void add_open_files(std::uint32_t ranks);
+
 }  // namespace musubi::runtime

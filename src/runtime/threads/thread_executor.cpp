@@ -89,7 +89,7 @@ void ThreadExecutor::pause(unsigned attempt) noexcept {
 }
 
 void ThreadExecutor::poll() noexcept {
-  const HandlersHeldBack handlers;
+  const BlockedHandlers handlers;
   fabric_.progress();
   pause_attempt_ = 0;
   resume_ready();

@@ -10,7 +10,7 @@
 #include "base/task.h"
 #include "fabric/fabric.h"
 #include "os/yield_meter.h"
-#include "runtime/threads/held_handlers.h"
+#include "runtime/threads/deferred_handlers.h"
 #include "trace/counters.h"
 
 namespace musubi::runtime {
@@ -37,19 +37,19 @@ class ThreadExecutor final : public Executor {
   // not from inside one of its tasks.
   template <class T>
   T run(Task<T> task) {
-    const HandlersHeldBack handlers;
+    const BlockedHandlers handlers;
     task.start(*this, nullptr);
     while (!task.done()) drive();
     return task.result();
   }
   // Starts `task`, up to its first wait. It continues during any of these calls.
   void start(Task<>& task) {
-    const HandlersHeldBack handlers;
+    const BlockedHandlers handlers;
     task.start(*this, nullptr);
   }
   // Blocks until a started task has ended.
   void finish(Task<>& task) {
-    const HandlersHeldBack handlers;
+    const BlockedHandlers handlers;
     while (!task.done()) drive();
   }
   // Resumes tasks that are ready, without waiting.

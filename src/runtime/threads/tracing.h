@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "os/clock.h"
+#include "trace/counters.h"
 #include "trace/event_log.h"
 
 namespace musubi::runtime {
@@ -51,6 +52,22 @@ class Traced {
   const Event event_;
   std::uint64_t argument_;
   const std::uint64_t begin_ns_;
+};
+
+// Adds elapsed time to a counter.
+
+// Adds the time of its scope to a counter.
+class TimeSpent {
+ public:
+  TimeSpent(trace::Counters& counters, trace::Counter counter)
+      : counters_(counters), counter_(counter), begin_(os::monotonic_ns()) {}
+  TimeSpent(const TimeSpent&) = delete;
+  ~TimeSpent() { counters_.add(counter_, os::monotonic_ns() - begin_); }
+
+ private:
+  trace::Counters& counters_;
+  trace::Counter counter_;
+  std::uint64_t begin_;
 };
 
 }  // namespace musubi::runtime

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "os/touch.h"
+#include "os/cpu.h"
 
 namespace musubi::vm {
 

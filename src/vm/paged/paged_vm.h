@@ -7,8 +7,7 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "os/fault_context.h"
-#include "vm/copy_source.h"
+#include "os/signal_frame.h"
 #include "vm/paged/views.h"
 #include "vm/signal/signal_owner.h"
 #include "vm/space.h"

@@ -3,18 +3,73 @@
 
 #include <signal.h>
 #include <ucontext.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
 #include "base/ids.h"
-#include "os/fault_context.h"
-#include "vm/signal/crash_text.h"
+#include "os/signal_frame.h"
 #include "vm/signal/stack_registry.h"
 
 namespace musubi::vm {
+
+// A line of text built inside a signal handler: no malloc, no stdio.
+class CrashText {
+ public:
+  CrashText& operator<<(const char* text) noexcept {
+    while (*text != '\0') put(*text++);
+    return *this;
+  }
+  CrashText& decimal(std::uint64_t value) noexcept { return number(value, 10); }
+  CrashText& hexadecimal(std::uint64_t value) noexcept {
+    *this << "0x";
+    return number(value, 16);
+  }
+  std::string_view gathered() const noexcept { return {text_.data(), used_}; }
+  // Writes the gathered text to standard error in one call, and clears it.
+  void flush() noexcept {
+    for (std::size_t done = 0; done < used_;) {
+      const ssize_t written = ::write(STDERR_FILENO, text_.data() + done, used_ - done);
+      if (written <= 0) break;
+      done += static_cast<std::size_t>(written);
+    }
+    used_ = 0;
+  }
+
+ private:
+  // Truncates text that is too long.
+  void put(char letter) noexcept {
+    if (used_ < text_.size()) text_[used_++] = letter;
+  }
+  CrashText& number(std::uint64_t value, unsigned base) noexcept {
+    char digits[24];
+    int count = 0;
+    do {
+      digits[count++] = "0123456789abcdef"[value % base];
+      value /= base;
+    } while (value != 0);
+    while (count > 0) put(digits[--count]);
+    return *this;
+  }
+
+  std::size_t used_ = 0;
+  std::array<char, 8192> text_;
+};
+
+// Appends "function+0x12 (object)", or "object+0x1234" if no symbol covers the address (as addr2line takes
+// it), or "no code". Reads the symbol table from the object's file. No malloc; takes the dynamic linker's
+// lock.
+void append_code_location(CrashText& text, std::uintptr_t address) noexcept;
+
+// Appends "variable+0x12", or "object+0x1234" if no symbol covers the address. As above.
+void append_variable(CrashText& text, std::uintptr_t address) noexcept;
+
+// Whether a loaded object covers the address.
+bool is_code(std::uintptr_t address) noexcept;
 
 // A listener that can tell the user more than the dying process: see bootstrap/bootstrap.h. Signal-safe.
 class CrashListener {

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "os/fault_context.h"
 #include "os/signal_calls.h"
+#include "os/signal_frame.h"
 #include "os/system_call.h"
 #include "vm/signal/alternate_stack.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "os/fault_context.h"
+#include "os/signal_frame.h"
 #include "vm/signal/alternate_stack.h"
 #include "vm/signal/fault_handler.h"
 

@@ -1,4 +1,4 @@
-// What every driver of the bootstrap port does.
+// The behaviour of every driver of the bootstrap port.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -82,7 +82,7 @@ TEST_P(BootstrapConformance, TheFirstFinishCounts) {
   EXPECT_TRUE(outcome.all_ended);
 }
 
-// The suite's time limit is the bound: the others wait for ever if nobody ends them.
+// The suite's time limit is the bound: the other ranks wait for ever if nothing ends them.
 TEST_P(BootstrapConformance, ARankThatDiesOrLeavesInAnExchangeEndsTheOthers) {
   for (const char* how : {"die", "leave"}) {
     for (const char* rank : {"0", "3"}) {

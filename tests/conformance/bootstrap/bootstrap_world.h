@@ -1,4 +1,4 @@
-// A driver of the bootstrap port, with the means to run a job of it and to see how it ends.
+// A driver of the bootstrap port, with the means to run a job on it and to observe its end.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,9 @@
 namespace musubi::bootstrap {
 
 struct Outcome {
-  int status = -1;      // of the job; -1: it has not ended
-  std::string message;  // what was said about its end; lines end with a newline
-  std::string output;   // what the ranks printed
+  int status = -1;      // exit status of the job; -1: it has not ended
+  std::string message;  // the text about its end; lines end with a newline
+  std::string output;   // the ranks' output
   bool all_ended = false;
 };
 
@@ -19,7 +19,7 @@ struct BootstrapWorld {
   std::string name;
   std::string hosts_of_four;  // the host of each of four ranks, a digit each
   bool relays_output = false;
-  std::string missing;  // why it is not to be had here; empty: it is
+  std::string missing;  // the reason why this machine lacks it; empty: it is available
   // Runs the act (rank_acts.h) on every rank.
   Outcome (*run)(int ranks, const std::vector<std::string>& act) = nullptr;
 };

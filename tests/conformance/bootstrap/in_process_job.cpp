@@ -46,7 +46,7 @@ class Job {
     outcome_.status = status;
   }
 
-  // The rank runs no longer; the reason why, if that is a failure.
+  // The rank has ended; with the reason if that is a failure.
   void ended(Rank rank, const std::optional<InProcessOutcome>& failure) {
     const std::lock_guard lock(mutex_);
     --running_;

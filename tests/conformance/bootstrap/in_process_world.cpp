@@ -16,7 +16,7 @@ Outcome run_on_one(int ranks, const std::vector<std::string>& words) {
   return run_on(Hosts::one(static_cast<std::uint32_t>(ranks)), words);
 }
 
-// Ranks 0 and 2 on one host, the others on another one.
+// Ranks 0 and 2 on one host, the remaining ranks on another.
 Outcome run_on_two(int ranks, const std::vector<std::string>& words) {
   std::vector<std::string> places;
   for (int rank = 0; rank < ranks; ++rank) places.emplace_back(rank % 2 == 0 ? "even" : "odd");

@@ -15,7 +15,7 @@ bool is_chosen(const RankSurroundings& rank) {
   return rank.job.self().value == number(rank, 1);
 }
 
-// Some ranks give nothing, others more and more.
+// Some ranks contribute nothing, other ranks more and more.
 std::string blob_of(std::uint32_t rank, std::size_t round, std::size_t bytes) {
   return std::string(rank % 3 == 1 ? 0 : bytes / (rank + 1) + round,
                      static_cast<char>('a' + (rank + round) % 26));
@@ -30,7 +30,7 @@ bool exchange_is_right(Bootstrap& job, std::size_t round, std::size_t bytes) {
   return true;
 }
 
-// Never comes back while one rank stays away: the job ends first.
+// Never returns while one rank stays away: the job ends first.
 void wait_in_exchange(const RankSurroundings& rank) {
   (void)rank.job.all_gather("waits");
   rank.job.abort(wrong_end, "an exchange has ended without all ranks");
@@ -76,7 +76,8 @@ int act_gather(const RankSurroundings& rank) {
   return 0;
 }
 
-// largest: of the size that fits, from every rank; one byte more is refused, and the job goes on.
+// largest: exchanges the largest size that fits, from every rank; one byte more is refused, and the job goes
+// on.
 int act_largest(const RankSurroundings& rank) {
   auto blobs = rank.job.all_gather(std::string(blob_bytes_max, 'x'));
   if (!blobs.ok()) return wrong_blobs;
@@ -98,18 +99,19 @@ int act_lines(const RankSurroundings& rank) {
   return exchange_is_right(rank.job, 1, 10) ? 0 : wrong_blobs;
 }
 
-// finish | abort | die | leave <rank>: one does, after an exchange, while the others are in the next one.
+// finish | abort | die | leave <rank>: one rank does so, after an exchange, while the other ranks are in the
+// next one.
 void act_end(const RankSurroundings& rank) {
   if (!exchange_is_right(rank.job, 0, 10)) rank.job.abort(wrong_blobs, "wrong blobs");
   if (!is_chosen(rank)) return wait_in_exchange(rank);
   const std::string& how = rank.arguments[0];
-  ::usleep(20'000);  // the others are there
+  ::usleep(20'000);  // the other ranks have arrived
   if (how == "finish") rank.job.finish(42);
   if (how == "abort") rank.job.abort(77, "block 17 is lost");
   if (how == "die") rank.die();
 }
 
-// first_finish: all do; whoever is first counts, and the ends of the others are no failure.
+// first_finish: all ranks finish; the first one counts, and the ends of the other ranks are no failure.
 void act_first_finish(const RankSurroundings& rank) {
   rank.job.finish(5);
   rank.job.finish(6);
@@ -128,7 +130,7 @@ void act(const RankSurroundings& rank) {
   for (const Act& candidate : acts) {
     if (name != candidate.name) continue;
     if (const int wrong = candidate.run(rank)) rank.job.abort(wrong, "act " + name);
-    // Nobody ends before everybody has seen that it is right.
+    // No rank ends before every rank has seen that the result is right.
     (void)rank.job.all_gather("right");
     return rank.job.finish(0);
   }

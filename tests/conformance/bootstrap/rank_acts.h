@@ -1,5 +1,5 @@
-// What the ranks of the suite do, whatever the driver. An act checks what it sees and ends the job with 0, or
-// with the status of what was wrong.
+// The actions of the suite's ranks, for all drivers. An act checks its observations and ends the job with 0,
+// or with the status of the error.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,11 @@ namespace musubi::bootstrap {
 struct RankSurroundings {
   Bootstrap& job;
   std::vector<std::string> arguments;           // the act's name is the first
-  std::function<void()> die;                    // without a word; does not return
+  std::function<void()> die;                    // silently; does not return
   std::function<void(std::string_view)> print;  // to the rank's output; pieces of lines as well
 };
 
-// Statuses of acts that found something wrong, and of an act that is not known.
+// Statuses of acts that found an error, and of an unknown act.
 enum Wrong : int { wrong_place = 81, wrong_hosts, wrong_blobs, wrong_error, wrong_end, wrong_secret, no_act };
 
 void act(const RankSurroundings& rank);

@@ -21,7 +21,7 @@ Task<> one_batch(Fabric& fabric, Rank peer, std::vector<Step> steps) {
 struct Addition {
   std::uint64_t offset, amount;
 };
-// Adds to a word. Result: what it was.
+// Adds to a word. Result: its old value.
 Verdict add_to_word(Call& call, const void* data) noexcept {
   Addition addition;
   if (!call.read(addition)) return malformed;
@@ -33,7 +33,7 @@ Verdict add_to_word(Call& call, const void* data) noexcept {
   return old % 2 == 0 ? even : odd;
 }
 
-// Result: who called whom, then the arguments from the last to the first, as far as there is room.
+// Result: the caller and the called rank, then the arguments from the last to the first, as far as they fit.
 Verdict reverse(Call& call, const void*) noexcept {
   call.add(std::array<std::uint32_t, 2>{call.caller().value, call.target().value});
   for (std::size_t i = call.arguments().size(); i != 0; --i) {
@@ -69,7 +69,7 @@ TEST_P(FabricSuite, ACallIsCarriedOutAtItsTarget) {
   }
 }
 
-// Large and small steps, each after a verdict that came or did not come.
+// Large and small steps, each after a verdict that did or did not hold.
 TEST_P(FabricSuite, StepsDependOnTheVerdictOfTheLastCall) {
   join(2);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
@@ -89,7 +89,7 @@ TEST_P(FabricSuite, StepsDependOnTheVerdictOfTheLastCall) {
     run({{Rank{0}, [&] {
             return one_batch(
                 fabric(0), Rank{peer},
-                {if_verdict(even, put(region, 64, &value, 8)),  // there was no call yet
+                {if_verdict(even, put(region, 64, &value, 8)),  // no call precedes it
                  if_verdict(odd, get(region, 64, &first, 8)), call(adding, nothing, is_even),
                  if_verdict(odd, put(region, 4096, left.data(), large)),
                  if_verdict(even, put(region, 4096, source.data(), large)),
@@ -115,7 +115,7 @@ namespace {
 
 struct Letter {
   std::vector<std::byte> arguments;
-  std::vector<std::uint64_t> place;  // a CallEnd and the room, whole words
+  std::vector<std::uint64_t> place;  // a CallEnd and the space for the result, whole words
   std::size_t room = 0;
 
   CallEnd& end() { return *reinterpret_cast<CallEnd*>(place.data()); }

@@ -1,5 +1,5 @@
-// Frames that no engine would send: the engine refuses them, once, and no byte outside of what they may write
-// changes. From a seed; build with the address sanitizer to see reads, too.
+// The engine refuses, exactly once, frames that no engine would send, and no byte changes outside of the
+// memory that they may write. From a seed; build with the address sanitizer to detect reads, too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,8 +57,8 @@ class BoundedListener final : public Listener {
   unsigned messages = 0, too_long = 0;
 };
 
-// A procedure as those of the job: all that it touches it asks for. Stores the bytes behind its first
-// argument at this offset; result: what was there.
+// A procedure like those of the job: it asks for all memory that it touches. Stores the bytes after its first
+// argument at this offset; result: the old bytes.
 Verdict store_bytes(Call& call, const void*) noexcept {
   std::uint64_t offset = 0;
   if (!call.read(offset)) return malformed;
@@ -70,7 +70,7 @@ Verdict store_bytes(Call& call, const void*) noexcept {
   return verdict;
 }
 
-// Rank 1 with its engine; the test writes what rank 0 would send.
+// Rank 1 with its engine; the test writes the frames of rank 0.
 struct Attacked {
   explicit Attacked(std::uint64_t seed) : network(2, ample, 700, seed), memory(region_words) {
     const RegionMemory region{RegionId{0}, memory.data(), region_bytes};
@@ -152,7 +152,7 @@ std::vector<std::byte> good_request(Random& random, std::uint64_t sequence) {
   return frame;
 }
 
-// What happens to a frame on its way.
+// Changes a frame on its way.
 enum class Harm : unsigned {
   none,
   flipped,
@@ -231,7 +231,7 @@ TEST(EngineFuzz, DamagedRequestsAreRefusedAndHarmNothing) {
   EXPECT_GE(reasons.size(), 9u) << "each check has refused something";
 }
 
-// What a step adds to a reply, behind a call that ended with `verdict`.
+// The bytes that a step adds to a reply, after a call that ended with `verdict`.
 void add_result(Random& random, const Step& step, Verdict& verdict, std::vector<std::byte>& reply) {
   if (step.after != no_verdict && step.after != verdict) return;
   std::size_t bytes = wire::result_bytes(step);
@@ -262,7 +262,7 @@ TEST(EngineFuzz, CallEndsThatPromiseTooMuchAreRefused) {
   }
 }
 
-// Two ranks take turns: rank 1 asks rank 0, of which the test makes the replies.
+// Two ranks alternate: rank 1 asks rank 0, whose replies the test makes.
 TEST(EngineFuzz, DamagedRepliesAreRefusedAndHarmNothing) {
   Random random(12);
   std::uint64_t frames = 0, refused = 0;
@@ -292,7 +292,7 @@ TEST(EngineFuzz, DamagedRepliesAreRefusedAndHarmNothing) {
                                      .sequence = i + 1};
       append(reply, &header, sizeof header);
       if (i == damaged) {
-        // Results may be anything; what a reply cannot do without is its length and its header.
+        // Results may be anything; only its length and its header make a reply valid.
         const auto kind = random.below(2) == 0 ? Harm::truncated : Harm::foreign;
         const std::size_t whole = reply.size();
         reply = harm(random, kind, reply);
@@ -303,7 +303,7 @@ TEST(EngineFuzz, DamagedRepliesAreRefusedAndHarmNothing) {
       ASSERT_EQ(attacked.engine->post(Rank{0}, steps[i], completions[i]), Outcome::pending);
     }
     attacked.settle();
-    replies.resize(replies.size() + 40'000, std::byte{9});  // enough to fill what was cut off
+    replies.resize(replies.size() + 40'000, std::byte{9});  // enough to replace the bytes cut off
     attacked.feed(Lane::replies, replies);
     attacked.settle();
     ASSERT_EQ(attacked.watcher.failures, 1u) << "stream " << stream;

@@ -1,5 +1,5 @@
-// Batches that leave in parts, and whose answers come in parts: at the bounds of the gather and of the buffer
-// of replies, with threads that look for answers before the sender goes on.
+// Batches that are sent in parts, and whose answers arrive in parts: at the bounds of the gather and of the
+// buffer of replies, with threads that poll for answers before the sender goes on.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -83,7 +83,7 @@ TEST(PartsOfBatches, TheFirstPartIsAnsweredBeforeTheSecondLeaves) {
   for (const Gets& batch : batches) EXPECT_TRUE(batch.completion.is_set() && batch.are_right());
 }
 
-// Batches of all sizes about the bound, before which others stand: 8 KiB of descriptions.
+// Batches of all sizes around the bound, after earlier batches: 8 KiB of descriptions.
 TEST(PartsOfBatches, GathersEndAtEveryStep) {
   for (std::size_t count = 480; count < 520; ++count) {
     Pair pair;
@@ -99,7 +99,7 @@ TEST(PartsOfBatches, GathersEndAtEveryStep) {
   }
 }
 
-// A put of 256 bytes is two of 64 pieces; a get behind each adds to one of them.
+// A put of 256 bytes is two of 64 pieces; a get after each adds to one of them.
 TEST(PartsOfBatches, GathersEndAtEveryPiece) {
   constexpr std::size_t put_words = 32;
   for (std::size_t count = 20; count < 80; ++count) {
@@ -148,10 +148,10 @@ TEST(PartsOfBatches, RepliesMayBeLargerThanTheirBuffer) {
   }
 }
 
-// A peer that makes answers up is believed as far as steps have left, and no further.
+// A peer that forges answers is believed only as far as steps have been sent.
 TEST(PartsOfBatches, AnAnswerToAStepThatHasNotLeftIsRefused) {
   constexpr std::size_t count = 600;
-  Pair pair(64);  // the lane of requests fills up at once
+  Pair pair(64);  // the request lane fills up at once
   Gets batch(0, count);
   ASSERT_EQ(pair.engines[0].post(Rank{1}, batch.steps, batch.completion), Outcome::pending);
   std::deque<std::byte>& replies = pair.network.lane(Rank{1}, Rank{0}, Lane::replies).bytes;

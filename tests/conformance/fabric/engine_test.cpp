@@ -1,4 +1,4 @@
-// The engine of active messages over queues in memory: how many sends, how much memory, and floods.
+// The active-message engine over queues in memory: the number of sends, memory use, and floods.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ std::uint64_t allocations = 0;
 
 }  // namespace
 
-// Counts what the engine allocates; the tests have one thread.
+// Counts the engine's allocations; the tests have one thread.
 void* operator new(std::size_t bytes) {
   ++allocations;
   if (void* memory = std::malloc(bytes)) return memory;
@@ -110,7 +110,7 @@ TEST_F(Engine, RequestsPostedMeanwhileLeaveTogether) {
   }
   EXPECT_EQ(requests().sends, 1u) << "the first leaves at once";
   settle();
-  EXPECT_EQ(requests().sends, 2u) << "the others leave together";
+  EXPECT_EQ(requests().sends, 2u) << "the rest is sent together";
   EXPECT_LE(replies().sends, 2u);
   for (unsigned i = 0; i < count; ++i) {
     EXPECT_TRUE(completions[i].is_set());
@@ -133,7 +133,7 @@ TEST_F(Engine, AMessageLeavesAtOnceWithWhatWasPutOff) {
   EXPECT_TRUE(first.is_set() && second.is_set());
 }
 
-// The peer does nothing. What is taken is bounded, and takes no memory of the heap.
+// The peer does nothing. The accepted steps are bounded, and take no memory of the heap.
 TEST_F(Engine, BackPressureIsBusyAndMemoryDoesNotGrow) {
   open(4096);
   const Outbox::Limits limits;
@@ -179,7 +179,7 @@ TEST_F(Engine, APeersFullLaneLeavesOthersAlone) {
   EXPECT_EQ(listeners_[0].messages, 1u);
 }
 
-// The bytes of a put come in parts of any size, and no aligned word of the target is ever half old.
+// The bytes of a put arrive in parts of any size, and no aligned word of the target is ever torn.
 TEST_F(Engine, WordsOfAPutThatComesInPartsStayWhole) {
   open(ample, 11);
   constexpr std::uint64_t fresh = ~std::uint64_t{0};
@@ -206,7 +206,7 @@ TEST_F(Engine, WordsOfAPutThatComesInPartsStayWhole) {
   }
 }
 
-// The bytes of a get leave in parts, as the lane takes them, while words change.
+// The bytes of a get are sent in parts, as the lane accepts them, while words change.
 TEST_F(Engine, WordsOfAGetThatLeavesInPartsStayWhole) {
   constexpr std::size_t bytes = 500'001;
   for (std::uint64_t offset = 0; offset < 8; ++offset) {
@@ -231,7 +231,7 @@ TEST_F(Engine, WordsOfAGetThatLeavesInPartsStayWhole) {
   }
 }
 
-// Steps behind a get that cannot leave at once have to wait for it.
+// Steps after a get that cannot be sent at once have to wait for it.
 TEST_F(Engine, LaterStepsOfABatchWaitForALargeGet) {
   open(1009);
   std::vector<std::uint64_t> block(60'000);
@@ -262,7 +262,7 @@ class Answering final : public Listener {
   Fabric& fabric_;
 };
 
-// Large gets, large puts and messages both ways over narrow lanes.
+// Large gets, large puts and messages in both directions over narrow lanes.
 class Flood {
  public:
   static constexpr std::size_t block_bytes = 100'000;
@@ -274,7 +274,7 @@ class Flood {
     for (unsigned i = 0; i < window; ++i) fetched_[i].resize(block_bytes), written_[i].resize(block_bytes);
   }
 
-  // Checks what is complete and posts anew. Odd offsets: words of the region are split everywhere.
+  // Checks the completed batches and posts again. Odd offsets: words of the region are split everywhere.
   void turn(std::uint64_t round) {
     for (unsigned i = 0; i < window; ++i) {
       if (posted_[i] && !completions_[i].is_set()) continue;

@@ -1,5 +1,5 @@
-// The exchange of ranks at start, for tests: over one shared page of memory, it works between threads and
-// between forked processes alike.
+// The exchange of ranks at start, for tests: one shared page of memory, for threads and for forked processes
+// alike.
 #pragma once
 
 #include <sched.h>
@@ -17,7 +17,7 @@
 
 namespace musubi::fabric::conformance {
 
-// Made before the ranks are started.
+// Constructed before the ranks are started.
 class ExchangeBoard {
  public:
   explicit ExchangeBoard(std::uint32_t ranks) : ranks_(ranks) {

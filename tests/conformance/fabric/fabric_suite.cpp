@@ -70,7 +70,7 @@ TEST_P(FabricSuite, MovesLargeBlocksAndTheLastByte) {
   EXPECT_EQ(source, result);
 }
 
-// Every word of a region that nobody has touched is zero, and takes what is put there.
+// Every word of an untouched region is zero, and can be written.
 TEST_P(FabricSuite, UntouchedMemoryIsZeros) {
   join(2);
   std::array<std::uint64_t, 3> seen{1, 1, 1};
@@ -177,7 +177,7 @@ TEST_P(FabricSuite, AtomicsAreExactUnderContention) {
     run(std::move(actors));
     EXPECT_EQ(word(0, 0), 3u * rounds * ranks);
     EXPECT_EQ(word(0, 8), std::uint64_t{rounds} * ranks);
-    // Swaps neither lose nor double a token: the initial 0 and 1..ranks are all there.
+    // Swaps neither lose nor duplicate a token: the initial 0 and 1..ranks are all present.
     tokens.push_back(word(0, 16));
     std::sort(tokens.begin(), tokens.end());
     for (std::uint64_t i = 0; i < tokens.size(); ++i) EXPECT_EQ(tokens[i], i);
@@ -193,7 +193,7 @@ std::uint64_t halves(std::uint64_t number) {
   return number << 32 | number;
 }
 
-// Publishes version after version: mark, record, mark; every word with two equal halves.
+// Publishes version after version: mark, record, mark; every word has two equal halves.
 Task<> write_versions(Fabric& fabric, Rank target, unsigned versions, bool* ended) {
   std::array<std::uint64_t, record_words> record{};
   for (std::uint64_t version = 1; version <= versions; ++version) {
@@ -206,7 +206,7 @@ Task<> write_versions(Fabric& fabric, Rank target, unsigned versions, bool* ende
   *ended = true;
 }
 
-// Reads in the opposite order: what follows must be at least as new as what came before.
+// Reads in the opposite order: each later read must return a version at least as new as the previous one.
 Task<> read_versions(Fabric& fabric, Rank target, unsigned reads, std::size_t local_shift,
                      unsigned* failures) {
   std::array<std::byte, record_words * 8 + 8> buffer{};
@@ -272,8 +272,8 @@ TEST_P(FabricSuite, AlignedPartsOfWordsAreNotTorn) {
 
 namespace {
 
-// Sends `count` numbered messages to every other rank, with bodies of all sizes, then waits for its own
-// share.
+// Sends `count` numbered messages to every other rank, with bodies of all sizes, then waits for the messages
+// to itself.
 Task<> chatter(Fabric& fabric, unsigned count, Inbox* inbox) {
   std::array<std::byte, message_bytes_max> body{};
   for (std::uint64_t number = 0; number < count; ++number) {
@@ -319,7 +319,7 @@ Task<> send_empty(Fabric& fabric, Rank peer) {
 
 TEST_P(FabricSuite, MessagesArriveOnceAndInOrder) {
   for (const std::uint32_t ranks : {2u, 3u}) {
-    constexpr unsigned count = 1500;  // several times what a mailbox holds
+    constexpr unsigned count = 1500;  // several times the capacity of a mailbox
     join(ranks);
     std::vector<std::unique_ptr<Inbox>> inboxes;
     std::vector<Actor> actors;

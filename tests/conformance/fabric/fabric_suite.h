@@ -4,7 +4,7 @@
 //   driver_name);
 //
 // and one musubi_test line with that file, fabric_suite.cpp and calls_suite.cpp. Tests are tasks, so that
-// they run alike on threads and in virtual time.
+// they run on threads and in virtual time alike.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,15 +35,16 @@ class FabricWorld {
   virtual Fabric& fabric(Rank rank) = 0;
   // The rank's own region 0.
   virtual std::byte* memory(Rank rank) = 0;
-  // Runs all actors at once, to their ends; messages are delivered meanwhile. Result: false when some did not
-  // end within the world's patience (the test has failed, the world is beyond use).
+  // Runs all actors at once, to their ends, and delivers messages. Result: false when some did not end within
+  // the world's patience (the test has failed, the world is unusable).
   virtual bool run(std::vector<Actor> actors) = 0;
 };
 
 struct Driver {
   const char* name;
   std::unique_ptr<FabricWorld> (*make)(std::uint32_t ranks, std::size_t region_bytes);
-  unsigned repetitions = 1;  // of the contended tests: real threads need many to meet, virtual time does not
+  // For contended tests: real threads need many repetitions for races to happen, virtual time does not.
+  unsigned repetitions = 1;
 };
 
 inline std::string driver_name(const ::testing::TestParamInfo<Driver>& info) {

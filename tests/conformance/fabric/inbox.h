@@ -1,4 +1,4 @@
-// A listener for tests: keeps what arrives and sets an event when enough has.
+// A listener for tests: keeps the messages that arrive and sets an event when there are enough.
 #pragma once
 
 #include <cstring>

@@ -1,6 +1,6 @@
-// Messages that no rank would send, to what ranks listen with: each is taken, or its sender is shut out. None
-// ends this rank, and none writes outside of its place. From a seed; build with the address sanitizer to see
-// the latter.
+// Messages that no rank would send, to a rank's listeners: each is accepted, or its sender is shut out. None
+// ends this rank, and none writes outside of its place. From a seed; build with the address sanitizer to
+// detect such writes.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -18,7 +18,7 @@ namespace musubi::fabric::conformance {
 namespace {
 
 constexpr std::uint32_t ranks = 4;
-constexpr Rank attacked_rank{1}, sender{0};  // whom this rank hears in the first round of each exchange
+constexpr Rank attacked_rank{1}, sender{0};  // the peer that this rank expects first in each exchange
 constexpr std::uint64_t messages_wanted = 60'000;
 
 using Body = std::vector<std::byte>;
@@ -64,7 +64,7 @@ class Watcher final : public PeerWatcher {
   std::string reason;
 };
 
-// A rank with all its listeners; the test writes what another one would send.
+// A rank with all its listeners; the test writes the messages of another rank.
 struct Attacked {
   explicit Attacked(std::uint64_t seed) : network(ranks, std::size_t{1} << 24, 700, seed) {
     engine.emplace(network.transport(attacked_rank), std::span<const RegionMemory>{}, counters,
@@ -196,7 +196,7 @@ TEST(ListenersFuzz, DamagedMessagesAreRefusedWithTheirSenderAndHarmNothing) {
   EXPECT_GE(reasons.size(), 14u) << "each check has refused something";
 }
 
-// No answer leads to memory that no question has named.
+// No answer leads to memory that no request has named.
 TEST(ListenersFuzz, AnswersThatNobodyAskedForAreRefused) {
   int somewhere = 0;
   const auto address = reinterpret_cast<std::uint64_t>(&somewhere);
@@ -213,7 +213,7 @@ TEST(ListenersFuzz, AnswersThatNobodyAskedForAreRefused) {
   }
 }
 
-// A message of the right form that comes twice, or two barriers early.
+// A message of the right form that arrives twice, or two barriers early.
 TEST(ListenersFuzz, MessagesOfOtherBarriersAreRefused) {
   for (const std::uint64_t epoch : {0u, 1u, 3u, 4u}) {
     Attacked attacked(1);

@@ -1,4 +1,4 @@
-// The engine over real sockets: floods by threads that sleep, and peers that go away.
+// The engine over real sockets: floods by threads that sleep, and peers that disappear.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr RegionId region{0};
 constexpr std::uint64_t patience_ns = 60'000'000'000u;
 
-// Answers each message, as long as the fabric takes answers.
+// Answers each message, as long as the fabric accepts answers.
 class Echo final : public Listener {
  public:
   explicit Echo(Fabric& fabric) : fabric_(fabric) {}
@@ -31,8 +31,8 @@ class Echo final : public Listener {
   Fabric& fabric_;
 };
 
-// One rank and the threads of it that wait: what one of them receives may be what the others sleep for. An
-// executor tells them in the same order.
+// One rank and its waiting threads: one of them may receive the bytes that other threads sleep for. An
+// executor notifies them in the same order.
 struct Waiters {
   explicit Waiters(Fabric& rank) : fabric(rank) {}
   bool progress() {
@@ -57,7 +57,7 @@ struct Flood {
     return std::all_of(completions.begin(), completions.end(), [](const Event& e) { return e.is_set(); });
   }
 
-  // Posts gets of large blocks and puts beside them, all the time, and messages.
+  // Posts gets of large blocks and puts together, continuously, and messages.
   void run(Waiters& waiters, std::size_t self, Rank peer, std::uint64_t put_offset) {
     Fabric& fabric = waiters.fabric;
     std::vector<std::vector<std::byte>> blocks(window, std::vector<std::byte>(block_bytes));
@@ -148,7 +148,8 @@ class Watcher final : public PeerWatcher {
   unsigned failures = 0;
 };
 
-// Ranks whose transports may go, as the kernel closes the sockets of a process that dies. Rank 0 is told.
+// Ranks whose transports may disappear, as the kernel closes the sockets of a process that dies. Rank 0 is
+// told.
 class Mortals {
  public:
   explicit Mortals(std::uint32_t ranks) : transports_(loopback_transports(ranks)) {
@@ -199,7 +200,7 @@ TEST(LoopbackEngine, ADeathIsNoticedOnceAndTheOthersGoOn) {
   EXPECT_EQ(watcher.failures, 1u);
 }
 
-// A thread that sleeps hears of it.
+// A sleeping thread is told.
 TEST(LoopbackEngine, ADeathEndsASleep) {
   Mortals mortals(2);
   const std::unique_ptr<ActiveMessages> fabric = mortals.open(0);
@@ -210,7 +211,7 @@ TEST(LoopbackEngine, ADeathEndsASleep) {
   EXPECT_EQ(mortals.watcher.last, Rank{1});
 }
 
-// A service thread that counts how often it wakes.
+// A service thread that counts its wake-ups.
 class CountedSleeps {
  public:
   explicit CountedSleeps(ActiveMessages& fabric) : fabric_(fabric), thread_([this] { run(); }) {}
@@ -267,7 +268,7 @@ TEST(LoopbackEngine, WhatAThreadLooksForWakesNoOther) {
   Event left;
   ask(left);
   EXPECT_EQ(service.ended(), 1u);
-  receiver->end_looks();  // with a request that nobody has received
+  receiver->end_looks();  // with a request that no thread has received
   service.await(2);
   receiver->progress();
   while (!left.is_set()) sender->progress();

@@ -1,4 +1,4 @@
-// The port's suite on the engine of active messages, over the driver loopback.
+// The port's suite on the active-message engine, over the driver loopback.
 #include "loopback.h"
 #include "fabric_suite.h"
 #include "os/cpu.h"

@@ -1,4 +1,4 @@
-// The port's suite on a transport over messages that overtake each other, and what strangers can do to it.
+// The port's suite on a transport over messages that overtake each other, and attacks on it by strangers.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -75,7 +75,7 @@ MessageHead head_of(MessageForm form, std::uint32_t from, bool asks = true) {
 
 }  // namespace
 
-// Two ranks with service threads. A stranger may send both whatever it likes.
+// Two ranks with service threads. A stranger may send anything to both.
 class MessageDoor : public ::testing::Test {
  protected:
   static constexpr std::uint32_t ranks = 2;
@@ -98,7 +98,7 @@ class MessageDoor : public ::testing::Test {
   }
   void TearDown() override { close(); }
 
-  // Whether rank `from` gets the word of the other's memory.
+  // Whether rank `from` gets the word of the other rank's memory.
   bool ask(std::uint32_t from) {
     return gets_word(*ranks_[from].fabric, Rank{1 - from}, ranks_[1 - from].memory.data());
   }
@@ -131,8 +131,8 @@ TEST_F(MessageDoor, RanksMeetWhenTheyAskAndNoSooner) {
   EXPECT_TRUE(lines_.all().empty());
 }
 
-// What a lane may send travels with requests and replies: a get is one message each way. Once a second a rank
-// that has nothing to say is asked whether it is there.
+// Credit for a lane travels with requests and replies: a get is one message each way. Once a second a silent
+// rank is asked whether it is alive.
 TEST_F(MessageDoor, AGetIsOneMessageEachWay) {
   ASSERT_TRUE(ask(0));
   constexpr std::size_t gets = 200, others_max = 20;
@@ -146,7 +146,7 @@ TEST_F(MessageDoor, AGetIsOneMessageEachWay) {
 
 TEST_F(MessageDoor, WhatIsNoMessageOfOursIsALineAndNothingElse) {
   tell(0, "GET / HTTP/1.1");
-  EXPECT_TRUE(heard("refused a message by shuffled: it does not speak the language of Musubi's ranks"));
+  EXPECT_TRUE(heard("refused a message by shuffled: it does not speak Musubi's protocol"));
   tell(0, {});
   tell(0, std::string(ShuffledNet::parcel_size, '\xff'));
   EXPECT_TRUE(ask(0));
@@ -184,7 +184,7 @@ TEST_F(MessageDoor, AStrangerWithAnotherSecretIsRefused) {
   EXPECT_TRUE(ask(0));
 }
 
-// Not even with the secret: the proof is over a nonce that the rank has told to the real one alone.
+// Not even with the secret: the proof is over a nonce that the rank has sent to the real peer alone.
 TEST_F(MessageDoor, AProofWithoutTheRanksNonceIsRefused) {
   const handshake::Handshake knowing(Rank{1}, ranks, "test", secret_of_tests);
   ProofMessage proof{head_of(MessageForm::proof, 1), knowing.hello_to(Rank{0}, {}), {}};
@@ -200,7 +200,7 @@ TEST_F(MessageDoor, AnotherBuildOrJobIsRefused) {
   EXPECT_TRUE(heard("it is of another version or build of Musubi"));
 }
 
-// A flood of hellos keeps nobody out, and leaves nothing behind.
+// A flood of hellos keeps no rank out, and leaves no state.
 TEST_F(MessageDoor, AFloodOfHellosKeepsNobodyOut) {
   const handshake::Handshake stranger(Rank{1}, ranks, "test", std::array<std::byte, 32>{});
   for (unsigned i = 0; i < 2000; ++i) {
@@ -213,7 +213,7 @@ TEST_F(MessageDoor, AFloodOfHellosKeepsNobodyOut) {
   EXPECT_EQ(watcher_.failed.load(), 0u);
 }
 
-// Hello, answer, proof and welcome: each may be lost, and is said again.
+// Hello, answer, proof and welcome: each may be lost, and is repeated.
 TEST_F(MessageDoor, AnEndBeforeTheWelcomeIsAnAttempt) {
   for (const auto& [asking, answering] : {std::pair(1u, 0u), {0u, 1u}, {2u, 0u}, {0u, 2u}, {2u, 2u}}) {
     open();
@@ -225,7 +225,7 @@ TEST_F(MessageDoor, AnEndBeforeTheWelcomeIsAnAttempt) {
   }
 }
 
-// It has proved who it is, and the welcome found it gone.
+// It has proved its identity, and the welcome found it gone.
 TEST_F(MessageDoor, APeerThatGoesBeforeItsWelcomeIsLost) {
   MessageOptions options = options_of_tests();
   options.reach_max = std::chrono::milliseconds(1500);
@@ -265,7 +265,7 @@ TEST_F(MessageDoor, ADeadPeerIsNoticedWithoutAQuestion) {
   service.join();
 }
 
-// It takes no message, but it has not failed: patience ends.
+// It accepts no message, but it has not failed: patience ends.
 TEST_F(MessageDoor, APeerThatNeverAnswersIsUnreachable) {
   MessageOptions options = options_of_tests();
   options.reach_max = std::chrono::milliseconds(1500);

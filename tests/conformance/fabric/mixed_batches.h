@@ -1,5 +1,5 @@
 // Batches of 1 to 9 steps of all verbs, drawn from a seed. Each has a stretch of its peer's region to itself,
-// and so all that it must bring is known before it is posted.
+// so all results are known before it is posted.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace musubi::fabric::conformance {
 
-// Exchanges bytes of the region for those behind the offset in the arguments. Result: what was there. The
-// verdict is that of the first byte that was there.
+// Exchanges bytes of the region for those after the offset in the arguments. Result: the old bytes. The
+// verdict is that of the first old byte.
 inline constexpr ProcedureId exchanging{7};
 inline constexpr std::size_t exchanged_bytes_max = 600;
 
@@ -58,19 +58,19 @@ class MixedBatch {
   }
   std::span<const Step> steps() const { return steps_; }
 
-  // Of a batch that is complete: how many steps have not brought what they had to.
+  // The number of steps of a completed batch that have not brought the expected result.
   unsigned wrong() const {
     unsigned count = 0;
     for (const Order& order : orders_) count += order.local == order.expected ? 0 : 1;
     return count;
   }
-  // Whether the stretch is what the batches have made of it.
+  // Whether the stretch holds the result of the batches.
   bool is_in(const std::byte* region) const {
     return std::equal(stretch_.begin(), stretch_.end(), region + offset_);
   }
 
  private:
-  // Whole words, for they must be aligned.
+  // Whole words, since they must be aligned.
   using Bytes = std::vector<std::uint64_t>;
   struct Order {
     Bytes local, expected;
@@ -89,7 +89,7 @@ class MixedBatch {
         std::min(stretch_.size(), sizes[std::min(random.below(10) / 3, std::uint64_t{3})]);
     return random.between(1, most);
   }
-  // Takes room for a result of `bytes` bytes after `head` others.
+  // Takes space for a result of `bytes` bytes after `head` other bytes.
   static void prepare(Order& order, std::size_t head, std::size_t bytes) {
     order.local.assign((head + bytes + 7) / 8, untouched);
     order.expected = order.local;
@@ -169,7 +169,7 @@ class MixedBatch {
   }
 
   const std::uint64_t offset_;
-  std::vector<std::byte> stretch_;  // what the peer has there
+  std::vector<std::byte> stretch_;  // the expected bytes at the peer
   Verdict verdict_ = no_verdict;
   std::vector<Order> orders_;
   std::vector<Step> steps_;

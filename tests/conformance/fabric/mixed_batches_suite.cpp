@@ -1,4 +1,4 @@
-// Many mixed batches under way from many threads, as many as the fabric takes: part of the port's suite.
+// Many mixed batches in flight from many threads, as many as the fabric accepts: part of the port's suite.
 #include <deque>
 
 #include "fabric/transfer.h"

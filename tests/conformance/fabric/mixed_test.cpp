@@ -1,6 +1,5 @@
-// The port's suite on a job of two hosts, as it were: ranks of one group are joined by shm, those of
-// different groups by tcp, or by ofi. Once with all ranks of the smaller tests on one side, once on different
-// ones.
+// The port's suite on a simulated job of two hosts: shm joins ranks of one group, tcp or ofi those of
+// different groups. Once with all ranks of the smaller tests in one group, once in different groups.
 #include "fabric/mixed/mixed_fabric.h"
 #include "fabric/shm/shm_fabric.h"
 #include "fabric/waiting.h"
@@ -119,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(Mixed, FabricSuite, ::testing::ValuesIn(drivers()), dri
 
 }  // namespace
 
-// One thread sleeps for both: messages by either driver end its wait, in whatever order they come.
+// One thread sleeps for both: messages by either driver end its wait, in any order.
 static void wait_for_both(Far far) {
   MixedWorld world(far, 3, 4096, pairs, WaitingPolicy{});  // 0 and 1 are near, 2 is far
   struct Count final : Listener {
@@ -157,7 +156,7 @@ static void wait_for_both(Far far) {
   sender_service.join();
 }
 
-// What comes by memory wakes no service thread anyway.
+// Messages by memory wake no service thread anyway.
 TEST(MixedFabric, AThreadThatLooksSaysSoToTheFarDriver) {
   ExchangeBoard board(1);
   ShmRank rank;

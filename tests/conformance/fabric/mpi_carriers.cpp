@@ -1,5 +1,5 @@
-// mpi_carriers <adapter> <process> <file>: started by mpirun as so many processes as there are carriers, each
-// of which carries for one rank of the suite's process, round by round.
+// mpi_carriers <adapter> <process> <file>: mpirun starts one process per carrier, each of which carries the
+// messages of one rank of the suite's process, round by round.
 #include <signal.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ Value checked(Result<Value> result) {
   return std::move(result).value();
 }
 
-// Result: whether the word has changed; else the suite is gone or over.
+// Result: whether the word has changed; otherwise the suite has ended.
 bool await_change(const MpiControl& control, const std::atomic<std::uint32_t>& word, std::uint32_t before,
                   pid_t suite) {
   while (word.load() == before) {
@@ -36,7 +36,7 @@ bool await_change(const MpiControl& control, const std::atomic<std::uint32_t>& w
   return true;
 }
 
-// On a busy machine a carrier may be late by more than the others wait.
+// On a busy machine a carrier may be late by more than the other carriers wait.
 bool settles(mpi::Carrier& carrier) {
   constexpr int attempts = 10;
   for (int attempt = 0; attempt < attempts; ++attempt) {

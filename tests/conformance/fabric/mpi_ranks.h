@@ -21,7 +21,7 @@
 namespace musubi::fabric::conformance {
 
 struct TestedMpi {
-  const char* mpirun;   // empty: this machine has it not
+  const char* mpirun;   // empty: this machine lacks it
   const char* adapter;  // its file
 };
 
@@ -44,7 +44,7 @@ class Carriers {
   }
   Carriers(const Carriers&) = delete;
 
-  // A round begins: depots for so many ranks.
+  // Begins a round: depots for this many ranks.
   std::vector<mpi::Depot> begin(std::uint32_t ranks) {
     MUSUBI_CHECK(ranks <= carrier_count, "%u ranks", ranks);
     await_ready();

@@ -1,5 +1,5 @@
-// The port's suite on the driver mpi, over Open MPI and MPICH: the ranks are of one process, their messages
-// are carried by processes that mpirun has started.
+// The port's suite on the driver mpi, over Open MPI and MPICH: one process holds the ranks, and processes
+// started by mpirun carry their messages.
 #include "fabric_suite.h"
 #include "mpi_ranks.h"
 #include "os/cpu.h"

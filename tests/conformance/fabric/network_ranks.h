@@ -1,5 +1,5 @@
-// What tests of drivers for networks have in common: ranks of one process and how they open together, the
-// secret, what the driver said, and waiting for what must come.
+// Shared by tests of drivers for networks: ranks of one process that open together, the secret, the driver's
+// messages, and waits for expected events.
 #pragma once
 
 #include <unistd.h>
@@ -28,7 +28,7 @@ namespace musubi::fabric::conformance {
 
 inline constexpr std::array<std::byte, 32> secret_of_tests{std::byte{1}, std::byte{2}, std::byte{3}};
 
-// What the driver said.
+// The lines that the driver printed.
 class Lines final : public handshake::Log {
  public:
   void say(std::string_view line) noexcept override {
@@ -45,7 +45,7 @@ class Lines final : public handshake::Log {
   std::vector<std::string> lines_;
 };
 
-// Counts peers that the driver gave up.
+// Counts the peers that the driver gave up.
 class LossCounter final : public PeerWatcher {
  public:
   void peer_failed(Rank, Loss loss) noexcept override {
@@ -55,7 +55,7 @@ class LossCounter final : public PeerWatcher {
     failed.fetch_add(1);
   }
   std::atomic<unsigned> failed{0};
-  std::atomic<const char*> reason{""};  // the last
+  std::atomic<const char*> reason{""};  // the most recent
   Lines reasons;
   std::atomic<Loss::Kind> kind{};
 };
@@ -63,7 +63,7 @@ class LossCounter final : public PeerWatcher {
 // The one region of a rank in these tests.
 inline constexpr RegionId region_of_tests{0};
 
-// One rank: some memory as its one region, the transport, and the fabric over it.
+// A rank: some memory as its one region, the transport, and the fabric over it.
 template <typename Transport>
 struct NetworkRank {
   os::Mapping memory;
@@ -71,7 +71,7 @@ struct NetworkRank {
   std::unique_ptr<Transport> transport;
   std::unique_ptr<ActiveMessages> fabric;
 
-  // `open_transport`: gives a Result with the transport.
+  // `open_transport`: returns a Result with the transport.
   template <typename OpenTransport>
   Result<void> open_by(OpenTransport open_transport, std::size_t region_bytes, WaitingPolicy policy,
                        PeerWatcher* watcher) {
@@ -90,7 +90,7 @@ struct NetworkRank {
 
 inline constexpr std::uint64_t patience_ns = 30'000'000'000u;
 
-// Waits so long at most.
+// The longest wait.
 template <typename Condition>
 bool comes_true(Condition condition) {
   const std::uint64_t end = os::monotonic_ns() + patience_ns;
@@ -102,7 +102,7 @@ bool comes_true(Condition condition) {
 }
 
 // Whether `asking` gets a word of the memory of `peer`, whose service thread runs. `progresses`: the calling
-// thread looks for the answer itself.
+// thread polls for the answer itself.
 inline bool gets_word(Fabric& asking, Rank peer, std::byte* memory_of_peer, bool progresses = false) {
   std::uint64_t word = 0;
   *reinterpret_cast<std::uint64_t*>(memory_of_peer) = 4711;

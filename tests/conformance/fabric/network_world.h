@@ -1,4 +1,4 @@
-// A world of the suites whose ranks talk by a driver for networks.
+// A world of the suites whose ranks communicate by a driver for networks.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace musubi::fabric::conformance {
 template <typename OneRank>
 class NetworkWorld final : public ServedWorld {
  public:
-  // `open`(one, rank, exchange) opens each of them; it gives a Result.
+  // `open`(one, rank, exchange) opens each of them; it returns a Result.
   template <typename Open>
   NetworkWorld(std::uint32_t ranks, Open open) : ServedWorld(ranks), board_(ranks), ranks_(ranks) {
     open_all(ranks, [&](Rank rank) { return open(ranks_[rank.value], rank, board_.of(rank)); });

@@ -1,5 +1,5 @@
-// What the driver ofi does to the process that loads it, what it says when it cannot open, who dies, and
-// what strangers can do to the port where libfabric listens.
+// Effects of the driver ofi on the process that loads it, its messages when it cannot open, deaths of ranks,
+// and attacks by strangers on the port where libfabric listens.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -20,7 +20,7 @@
 namespace musubi::fabric::conformance {
 namespace {
 
-// Opens ranks with these options, one each. Result: what rank 0 was told.
+// Opens ranks with these options, one each. Result: the message to rank 0.
 std::string opening_fails(const std::vector<OfiOptions>& options) {
   const auto ranks = static_cast<std::uint32_t>(options.size());
   ExchangeBoard board(ranks);
@@ -63,7 +63,7 @@ class OfiDoor : public ::testing::Test {
     services_ = std::make_unique<ServiceThreads>(
         ranks, [this](Rank rank) -> Fabric& { return *ranks_[rank.value].fabric; });
   }
-  // Whether rank `from` gets the word of the other's memory.
+  // Whether rank `from` gets the word of the other rank's memory.
   bool ask(std::uint32_t from, std::uint32_t to) {
     return gets_word(*ranks_[from].fabric, Rank{to}, ranks_[to].memory.data());
   }
@@ -87,7 +87,7 @@ std::vector<sighandler_t> handlers() {
   }
   return result;
 }
-// Before any test: those of a sanitizer, if it has some.
+// Before any test: the sanitizer's own, if any.
 const std::vector<sighandler_t> handlers_at_start = handlers();
 
 // The library is loaded by has_provider() at the latest; other tests of this process may have done it.
@@ -122,7 +122,7 @@ TEST_F(OfiDoor, RanksThatAskEachOtherAtOnceMeet) {
   }
 }
 
-// Nothing is asked of it; the others stay.
+// It receives no requests; the other ranks stay.
 TEST_F(OfiDoor, ADeadPeerIsNoticed) {
   open(3);
   ASSERT_TRUE(ask(0, 1));
@@ -135,7 +135,7 @@ TEST_F(OfiDoor, ADeadPeerIsNoticed) {
   EXPECT_EQ(watcher_.failed.load(), 1u);
 }
 
-// It is libfabric that reads these; ranks go on.
+// libfabric reads these; ranks go on.
 TEST_F(OfiDoor, NoiseAtThePortChangesNothing) {
   open(2);
   ASSERT_TRUE(ask(0, 1));

@@ -34,9 +34,9 @@ struct OfiRank : NetworkRank<MessageTransport> {
   }
 };
 
-// Whether this machine has the provider, and this build can judge it; says so where not. libfabric has a C
-// library of its own: a sanitizer of threads does not see what is allocated there, and takes memory that is
-// used again for shared.
+// Whether this machine has the provider, and this build can test it; otherwise prints the reason. libfabric
+// has a C library of its own: the thread sanitizer does not see its allocations, and takes reused memory for
+// shared.
 inline bool has_provider(std::string_view name) {
 #if defined(__SANITIZE_THREAD__)
   std::printf("not tested over %.*s: the sanitizer of threads does not see libfabric's malloc\n",

@@ -1,4 +1,5 @@
-// What the network itself carries out: which gets and puts, what they bring, and what happens without it.
+// Operations that the network itself carries out: which gets and puts, their results, and the behaviour
+// without it.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -31,7 +32,8 @@ class OfiRma : public ::testing::Test {
   void SetUp() override {
     if (!has_provider("tcp;ofi_rxm")) GTEST_SKIP();
   }
-  // Ranks 0 and 1, each with its setting; the memory of rank 1 has the pattern, and 0 has spoken with it.
+  // Ranks 0 and 1, each with its setting; the memory of rank 1 has the pattern, and the two have exchanged
+  // messages.
   void open(std::optional<std::size_t> min0, std::optional<std::size_t> min1,
             const OfiOptions& way = ofi_options_of_tests()) {
     board_.emplace(2);
@@ -48,7 +50,7 @@ class OfiRma : public ::testing::Test {
   }
   Fabric& asking() { return *ranks_[0].fabric; }
   std::uint64_t count(Counter counter) { return ranks_[0].counters.get(counter); }
-  // Posts the steps, and waits until they are done.
+  // Posts the steps, and waits until they are complete.
   void carry_out(std::span<const Step> steps) {
     Event completion;
     ASSERT_EQ(asking().post(Rank{1}, steps, completion), Outcome::pending);
@@ -97,7 +99,7 @@ TEST_F(OfiRma, ShortOnesAndStepsWithAnOrderGoByMessages) {
   EXPECT_EQ(count(Counter::rma_operations), 0u);
 }
 
-// 0, as the user says; none, as this provider tears words; a peer that offers nothing.
+// 0 by the user's choice; none, as this provider tears words; a peer that offers no regions.
 TEST_F(OfiRma, WithoutItGetsGoByMessages) {
   using Setting = std::optional<std::size_t>;
   for (const auto& [own, peers] :
@@ -109,7 +111,7 @@ TEST_F(OfiRma, WithoutItGetsGoByMessages) {
   }
 }
 
-// When it is complete the peer's memory has all of it.
+// When it is complete, the peer's memory has all of it.
 TEST_F(OfiRma, LongPuts) {
   open(bytes_min, bytes_min);
   constexpr std::size_t bytes = std::size_t{4} << 20, offset = 4096 + 5, rounds = 20;
@@ -154,7 +156,7 @@ TEST_F(OfiRma, RegionsAreNamedAsTheProviderWants) {
   expect_get(4096, std::size_t{1} << 20, 1);
 }
 
-// More than may be under way: the rest goes by messages.
+// More than may be in flight: the rest goes by messages.
 TEST_F(OfiRma, ManyAtOnceAllArrive) {
   open(bytes_min, bytes_min);
   constexpr std::size_t gets = 400;
@@ -176,7 +178,7 @@ TEST_F(OfiRma, ManyAtOnceAllArrive) {
   EXPECT_GT(count(Counter::rma_operations), 0u);
 }
 
-// Its service thread has ended, so the read stands when it dies.
+// Its service thread has ended, so the read is pending when it dies.
 TEST_F(OfiRma, APeerThatDiesMeanwhileIsNoticed) {
   open(bytes_min, bytes_min);
   services_->end(Rank{1});

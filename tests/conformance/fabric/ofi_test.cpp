@@ -1,5 +1,5 @@
-// The port's suite on the driver ofi, over tcp;ofi_rxm, which stands in for networks that this machine has
-// not, and over udp;ofi_rxd: the ranks are of one process, the network is real.
+// The port's suite on the driver ofi, over tcp;ofi_rxm, which stands in for networks that this machine lacks,
+// and over udp;ofi_rxd: one process holds the ranks, the network is real.
 #include "fabric_suite.h"
 #include "network_world.h"
 #include "ofi_ranks.h"
@@ -31,8 +31,7 @@ std::unique_ptr<FabricWorld> make_yielding(std::uint32_t ranks, std::size_t regi
   return make_world(ranks, region_bytes, WaitingPolicy{.spin_checks = 0, .yields = 50}, "tcp;ofi_rxm");
 }
 
-// Gets by the network itself. Over TCP the kernel may tear words: where the suite looks for that it gets
-// less.
+// Gets by the network itself. Over TCP the kernel may tear words: tests that check this request less.
 std::unique_ptr<FabricWorld> make_reading(std::uint32_t ranks, std::size_t region_bytes) {
   return make_world(ranks, region_bytes, WaitingPolicy{}, "tcp;ofi_rxm", 64);
 }

@@ -1,5 +1,5 @@
-// A transport for tests of the engine: lanes are queues of bytes in this process, of limited room, and what
-// is received comes in parts of any size, from a seed. One thread drives all ranks, and counts what happens.
+// A transport for tests of the engine: lanes are queues of bytes in this process, of limited capacity, and
+// bytes are received in parts of any size, from a seed. One thread drives all ranks, and counts events.
 #pragma once
 
 #include <algorithm>
@@ -17,18 +17,18 @@ namespace musubi::fabric::conformance {
 
 class QueueTransport;
 
-// One lane from one rank to another.
+// A lane from one rank to another.
 struct QueuedLane {
   std::deque<std::byte> bytes;
-  std::size_t room = 0;         // how many bytes may lie there
-  bool full = false;            // the sender waits to hear that it takes bytes again
+  std::size_t room = 0;         // its capacity in bytes
+  bool full = false;            // the sender waits to be told that it accepts bytes again
   std::uint64_t sends = 0;      // calls of send() that brought bytes
-  std::uint64_t all_bytes = 0;  // that came in the end
+  std::uint64_t all_bytes = 0;  // total of delivered bytes
 };
 
 class QueueNetwork {
  public:
-  // `part_max`: how many bytes poll() receives at most at a time; 0: all.
+  // `part_max`: the most bytes that poll() receives at a time; 0: all.
   QueueNetwork(std::uint32_t ranks, std::size_t room, std::size_t part_max, std::uint64_t seed);
 
   Transport& transport(Rank rank);
@@ -36,8 +36,8 @@ class QueueNetwork {
     return lanes_[(from.value * ranks_ + to.value) * lane_count + static_cast<std::size_t>(lane)];
   }
   std::uint32_t ranks() const { return ranks_; }
-  // Called inside send() of any rank, when the bytes are on their way: what other threads and ranks do before
-  // the sender goes on. Not called for what is sent meanwhile.
+  // Called inside send() of any rank, when the bytes are on their way: the actions of other threads and ranks
+  // before the sender goes on. Not called for sends inside of it.
   void act_inside_sends(std::function<void()> act) { act_ = std::move(act); }
   void let_others_act() {
     if (act_ == nullptr || acting_) return;

@@ -1,4 +1,4 @@
-// What a job's ranks listen to messages with, on any fabric, for tests that feed them anything.
+// The message listeners of a job's rank, on any fabric, for tests that feed them arbitrary bytes.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 #include "fabric/fabric.h"
 #include "notice_protocol.h"
 #include "remote_lock/queue_lock.h"
-#include "runtime/job/call_service.h"
-#include "runtime/job/departure.h"
-#include "runtime/job/heap_service.h"
+#include "runtime/job/job_ending.h"
+#include "runtime/job/job_messages.h"
+#include "runtime/job/remote_call_service.h"
 #include "runtime/threads/request_bell.h"
 #include "sync/barrier.h"
 #include "sync/collectives.h"
@@ -42,10 +42,10 @@ class RealListeners final : private runtime::Messages::HeapListener,
     heap_.set_listener(this);
     calls_.serve(served, *this);
     waiter_.key = awaited_lock;
-    waiter_.gift_room = gift_;
+    waiter_.payload_room = gift_;
     grants_.expect(waiter_);
   }
-  // Questions to this rank's heap that were taken, and calls: carried out. Result: frees.
+  // Requests to this rank's heap that were accepted, and calls: executed. Result: frees.
   unsigned carry_out() {
     (void)heap_.serve();
     return frees_;
@@ -71,7 +71,7 @@ class RealListeners final : private runtime::Messages::HeapListener,
   sync::Barrier barrier_;
   sync::Collectives collectives_;
   runtime::HeapService heap_;
-  runtime::CallService calls_;
+  runtime::RemoteCallService calls_;
   runtime::Departure departure_;
   runtime::RequestBell bell_;
   unsigned frees_ = 0;

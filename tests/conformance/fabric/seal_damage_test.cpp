@@ -1,5 +1,5 @@
-// What a network can do to bytes, on sealed transports: each change is found before anything is done with
-// them, and the rank from which they came is named. From a seed.
+// Changes by a network to the bytes of sealed transports: each is found before any byte is used, and the
+// sending rank is named. From a seed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class Watcher final : public PeerWatcher {
   Loss::Kind kind{};
 };
 
-// Each message is the number of messages before it, some times over.
+// Each message repeats the number of messages before it.
 class Inbox final : public Listener {
  public:
   const char* on_message(Rank, std::span<const std::byte> body) noexcept override {
@@ -61,7 +61,7 @@ struct Member {
   std::optional<ActiveMessages> engine;
 };
 
-// Two ranks; rank 0 puts what differs from word to word, gets it back, and sends messages.
+// Two ranks; rank 0 puts bytes that differ from word to word, gets them back, and sends messages.
 class Pair {
  public:
   Pair(Cipher cipher, std::uint64_t seed) : network(ranks, ample, 3000, seed), random_(seed) {
@@ -77,7 +77,7 @@ class Pair {
   std::uint64_t turns() const { return turns_; }
 
   // A put, a get of the same bytes, and a message: to their ends, unless a peer is lost. `act` is called
-  // between all that ranks do.
+  // between all steps of the ranks.
   void exchange(const std::function<void()>& act) {
     ++turns_;
     std::vector<std::uint64_t> words(1 + random_.below(random_.below(3) == 0 ? 12'000 : 60));
@@ -113,8 +113,8 @@ class Pair {
 
 const Cipher ciphers[]{Cipher::none, LaneKeys::best_cipher(), Cipher::chacha20_poly1305};
 
-// Result: whether the rank that received what was changed on `lane` has shut the other one out, and no one
-// else.
+// Result: whether the rank that received the bytes changed on `lane` has shut the other rank out, and no
+// other.
 void expect_found(Pair& pair, unsigned lane) {
   const unsigned sender = lane / 2;
   EXPECT_EQ(pair.wrong(), 0u);
@@ -150,7 +150,7 @@ TEST_P(SealDamage, EveryFlippedBitIsFound) {
   }
 }
 
-// Whole records, of which each is right by itself.
+// Whole records, each of which is valid by itself.
 TEST_P(SealDamage, RecordsThatAreMissingRepeatedOrOfAnotherLaneAreFound) {
   enum Harm : unsigned { missing, repeated, swapped, of_another_lane, harms };
   for (unsigned harm = 0; harm < harms; ++harm) {
@@ -185,7 +185,7 @@ TEST_P(SealDamage, RecordsThatAreMissingRepeatedOrOfAnotherLaneAreFound) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, SealDamage, testing::Values(0, 1, 2));
 
-// What passes can be read without a cipher, and not with one; the same bytes never look the same.
+// Bytes on the wire can be read without a cipher, and not with one; the same bytes never look the same.
 TEST(SealCipher, HidesWhatPasses) {
   for (const Cipher cipher : ciphers) {
     Pair pair(cipher, 1);

@@ -1,4 +1,4 @@
-// The port's suite on the engine over sealed transports: by sums, and by each cipher.
+// The port's suite on the engine over sealed transports: with checksums, and with each cipher.
 #include "fabric/seal/sealed_transport.h"
 
 #include "loopback.h"

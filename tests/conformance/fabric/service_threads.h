@@ -1,5 +1,5 @@
-// Service threads for fabrics on the engine of active messages: without one nothing carries requests out
-// while a rank's own threads do something else. They run only while actors do: a death test forks.
+// Service threads for fabrics on the active-message engine: without one, requests are not carried out while a
+// rank's own threads do something else. They run only while actors do: a death test forks.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace musubi::fabric::conformance {
 
-// That of one rank, for as long as this lives.
+// The thread of one rank, for the lifetime of this object.
 class ServiceOfRank {
  public:
   explicit ServiceOfRank(Fabric& fabric)
@@ -37,14 +37,14 @@ class ServiceOfRank {
   std::thread thread_;
 };
 
-// One for each rank, for as long as this lives.
+// One for each rank, for the lifetime of this object.
 class ServiceThreads {
  public:
   ServiceThreads(std::uint32_t ranks, const std::function<Fabric&(Rank)>& fabric_of) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
       services_.push_back(std::make_unique<ServiceOfRank>(fabric_of(Rank{rank})));
   }
-  // Ends that of one rank, as if the rank were gone.
+  // Ends the thread of one rank, as if the rank were gone.
   void end(Rank rank) { services_[rank.value].reset(); }
 
  private:

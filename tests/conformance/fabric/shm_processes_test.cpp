@@ -23,7 +23,7 @@ namespace {
 constexpr RegionId region{0};
 constexpr std::size_t region_bytes = 1 << 16;
 
-// A process per rank; each opens its fabric and runs the body. `alarm` bounds its life.
+// A process per rank; each opens its fabric and runs the body. `alarm` bounds its lifetime.
 class ForkedRanks {
  public:
   using Body = std::function<bool(ShmRank& rank)>;
@@ -45,7 +45,7 @@ class ForkedRanks {
   }
 
   void kill(std::uint32_t rank) { ::kill(children_[rank], SIGKILL); }
-  // Result: how many ranks ended well.
+  // Result: the number of ranks that ended well.
   unsigned join() {
     unsigned good = 0;
     for (const pid_t child : children_) {
@@ -83,8 +83,8 @@ bool add_many(ShmRank& rank) {
   for (std::uint64_t i = 0; i < rounds; ++i) expected += 1 + i % 3;
   const bool exact = fetch_add_now(fabric, Rank{0}, 0, 0) == expected * fabric.ranks();
   fetch_add_now(fabric, Rank{0}, 16, 1);
-  // Rank 0 stays until all have looked: the memory lives as long as anyone maps it, so this is only for good
-  // measure.
+  // Rank 0 stays until all ranks have looked. The memory lives as long as a process maps it, so this is only
+  // a precaution.
   yield_until([&] { return fetch_add_now(fabric, Rank{0}, 16, 0) == fabric.ranks(); });
   return exact;
 }
@@ -96,7 +96,7 @@ TEST(ShmProcesses, AtomicsAreExactBetweenFour) {
   EXPECT_EQ(ForkedRanks(4, {}, &add_many).join(), 4u);
 }
 
-// Sends a message and waits for one, again and again; ranks in pairs.
+// Sends a message and waits for one, repeatedly; ranks in pairs.
 class PingPong final : public Listener {
  public:
   PingPong(ShmRank& rank, std::uint64_t rounds, Urgency urgency)
@@ -152,8 +152,8 @@ TEST(ShmProcesses, NoWakeUpIsLostWhenAlwaysAsleep) {
   EXPECT_EQ(ForkedRanks(2, WaitingPolicy{}, &ping_pong_20000).join(), 2u);
   EXPECT_EQ(ForkedRanks(4, WaitingPolicy{}, &ping_pong_20000).join(), 4u);
 }
-// Each rank on a core of its own, if there are as many: only then do ringing and falling asleep happen at
-// once.
+// Each rank on a core of its own, if there are enough cores: only then do ringing and falling asleep happen
+// at once.
 void pin(std::uint32_t rank) {
   cpu_set_t allowed, one;
   ::sched_getaffinity(0, sizeof allowed, &allowed);
@@ -175,8 +175,8 @@ struct LastNumber final : Listener {
   std::uint64_t value = 0;
 };
 
-// Rank 1 answers and falls asleep. Rank 0 stays awake and sends at a random moment around that one, for at
-// most two seconds (on a loaded machine the rounds are slow).
+// Rank 1 answers and falls asleep. Rank 0 stays awake and sends at a random moment around that, for at most
+// two seconds (on a loaded machine the rounds are slow).
 bool meet_at_the_edge(ShmRank& rank) {
   constexpr std::uint64_t rounds = 100'000, stop = ~std::uint64_t{0};
   Fabric& fabric = *rank.fabric;
@@ -234,7 +234,7 @@ TEST(ShmProcesses, AKilledRankLeavesNoFileAndPeersStillReachItsMemory) {
       ::kill(::getpid(), SIGKILL);
     }
     yield_until([&] { return fetch_add_now(fabric, Rank{1}, 0, 0) == 7; });
-    // The dead do not empty their mailbox: "busy" in the end, never a hang, never a fault.
+    // Dead ranks do not empty their mailboxes: "busy" in the end, never a hang, never a fault.
     unsigned sent = 0;
     while (fabric.send(Rank{1}, MessageKind::unassigned, Urgency::promptly, {}) == Outcome::done) ++sent;
     return sent == mailbox_slots;

@@ -8,7 +8,7 @@
 
 namespace musubi::fabric::conformance {
 
-// Memory that other processes can map, too.
+// Memory that other processes can map too.
 struct SharedMemory {
   os::FileDescriptor file;
   os::Mapping mapping;
@@ -26,7 +26,7 @@ struct SharedMemory {
   RegionMemory as_region(RegionId id, std::size_t bytes) { return {id, data(), bytes, file.number(), 0}; }
 };
 
-// One rank: shared memory as its one region, and the fabric over it.
+// A rank: shared memory as its one region, and the fabric over it.
 struct ShmRank {
   SharedMemory memory;
   trace::Counters counters;

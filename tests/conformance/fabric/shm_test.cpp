@@ -1,5 +1,5 @@
 // The port's suite on the driver shm: several ranks in one process, each actor on its own thread, once with
-// threads that spin first and once with threads that sleep at once; and the same behind DelayedFabric.
+// threads that spin first and once with threads that sleep at once; and the same under DelayedFabric.
 #include <thread>
 
 #include "fabric/delayed/delayed_fabric.h"

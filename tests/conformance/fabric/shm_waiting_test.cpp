@@ -1,4 +1,4 @@
-// What wakes which thread: the mailbox and its bells.
+// Each event wakes the right thread: the mailbox and its bells.
 #include <gtest/gtest.h>
 
 #include "fabric/shm/mailbox.h"
@@ -59,7 +59,7 @@ TEST_F(Bells, ASleeperIsRungOnceUntilItRuns) {
 }
 
 TEST_F(Bells, AnEarlierPromptMessageIsRungForWhenASlowProducerPublishes) {
-  // The slow producer has its ticket; a prompt message is stuck behind its slot.
+  // The slow producer has its ticket; a prompt message waits for the slot before its own.
   mailbox_->tickets.fetch_add(1);
   MailboxReader reader(*mailbox_);
   post(Urgency::promptly);
@@ -97,8 +97,8 @@ TEST_F(Bells, AProducerThatDiedLeavesAFullMailboxNotAHang) {
   EXPECT_FALSE(reader.arrived());
 }
 
-// A ring that comes late may be one that the service thread has heard already: if it took the announcement of
-// the next sleep back, nobody would be woken out of that.
+// A late ring may be one that the service thread has already heard: if it cleared the announcement of the
+// next sleep, nothing would end that sleep.
 TEST_F(Bells, TheServiceThreadsAnnouncementStaysUntilItTakesItBack) {
   mailbox_->service_asleep.store(1);
   ring_service(*mailbox_, Ropes{});

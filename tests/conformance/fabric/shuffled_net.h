@@ -1,5 +1,6 @@
-// A network of messages within a process, as bad as the port allows: messages overtake each other, and leave
-// at once or later, by a seed. Fails when more of them are under way to a rank than it has parcels for.
+// A message network within a process, as bad as the port allows: messages overtake each other, and are
+// delivered at once or later, by a seed. Fails when more messages are in flight to a rank than it has parcels
+// for.
 #pragma once
 
 #include <cstring>
@@ -19,7 +20,7 @@ namespace musubi::fabric::conformance {
 
 class ShuffledNet final : public MessageNet {
  public:
-  // What all ranks share.
+  // State shared by all ranks.
   struct Air {
     explicit Air(std::uint32_t ranks) : nets(ranks) {}
     std::mutex mutex;
@@ -34,7 +35,7 @@ class ShuffledNet final : public MessageNet {
         random_(seed),
         parcels_(std::size_t{groups_of(ranks())} * parcels_of_group),
         bytes_(parcels_.size() * parcel_size) {
-    for (os::Bell& bell : bells_) bell = std::move(os::Bell::create()).value();
+    for (os::WakeupPipe& bell : bells_) bell = std::move(os::WakeupPipe::create()).value();
     const std::lock_guard lock(air_->mutex);
     air_->nets[self.value] = this;
   }
@@ -109,17 +110,17 @@ class ShuffledNet final : public MessageNet {
       const std::lock_guard lock(air_->mutex);
       if (!inbox_.empty() || !leaving_.empty() || !failed_.empty()) return;
     }
-    const os::Bell& bell = bells_[static_cast<std::size_t>(sleeper)];
+    const os::WakeupPipe& bell = bells_[static_cast<std::size_t>(sleeper)];
     constexpr std::uint64_t for_ever_ns = 3'600'000'000'000u;
     const auto timeout_ns = static_cast<std::uint64_t>(timeout_ms) * 1'000'000u;
     if (bell.await(timeout_ms < 0 ? for_ever_ns : timeout_ns)) bell.silence();
   }
   void wake(Sleeper sleeper) noexcept override { bells_[static_cast<std::size_t>(sleeper)].ring(); }
   int rope(Sleeper sleeper) const noexcept override {
-    return bells_[static_cast<std::size_t>(sleeper)].rope();
+    return bells_[static_cast<std::size_t>(sleeper)].write_end();
   }
 
-  // Messages that this rank has sent. Any thread.
+  // Number of messages that this rank has sent. Any thread.
   std::size_t sent() const {
     const std::lock_guard lock(air_->mutex);
     return sent_;
@@ -130,7 +131,7 @@ class ShuffledNet final : public MessageNet {
     const std::lock_guard lock(air_->mutex);
     to_fail_ = messages;
   }
-  // Of anybody who knows where the rank is.
+  // Messages from anyone who knows where the rank is.
   void say(std::string_view text) {
     const std::lock_guard lock(air_->mutex);
     arrive({std::string(text), false});
@@ -141,7 +142,7 @@ class ShuffledNet final : public MessageNet {
 
   struct Message {
     std::string text;
-    bool counts;  // under way by the rules of lanes
+    bool counts;  // in flight by the rules of lanes
   };
 
   // REQUIRES: the air's mutex is held.
@@ -173,10 +174,10 @@ class ShuffledNet final : public MessageNet {
   Random random_;
   std::vector<Parcel> parcels_;
   std::vector<std::byte> bytes_;
-  os::Bell bells_[2];
+  os::WakeupPipe bells_[2];
   // Under the air's mutex.
   std::vector<Message> inbox_;
-  std::size_t counting_ = 0;  // of them
+  std::size_t counting_ = 0;  // how many of them count
   std::vector<Parcel*> free_, leaving_;
   std::vector<Rank> failed_;
   std::size_t sent_ = 0;

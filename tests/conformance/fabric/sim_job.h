@@ -1,5 +1,5 @@
-// Ranks over the simulated fabric for tests of what stands on it: tasks on them, in as many threads as are
-// wanted, and a network as bad as a seed wants it.
+// Ranks over the simulated fabric, for tests of the layers above it: tasks on them, in any number of threads,
+// and a network as bad as the seed demands.
 #pragma once
 
 #include <cstddef>
@@ -57,14 +57,14 @@ class SimJob final : private PromiseBase::Observer {
   sim::SimFabric& node(std::uint32_t rank) { return network_.node(Rank{rank}); }
   sim::World& world() { return world_; }
 
-  // By a thread of its own. The task lives as long as the job.
+  // In a thread of its own. The task lives as long as the job.
   void play(std::uint32_t rank, Task<> task) {
     tasks_.push_back(std::move(task));
     tasks_.back().start(node(rank).add_thread(), this);
   }
-  // Until nothing happens any more. Result: whether that came within the job's patience.
+  // Runs until no event is left. Result: whether that happened within the job's patience.
   bool run(std::uint64_t events_max = 5'000'000) { return world_.run(events_max); }
-  // How many tasks wait, for ever if nothing happens any more.
+  // The number of tasks that still wait, for ever if no event is left.
   std::size_t waiting() const { return tasks_.size() - ended_; }
 
  private:

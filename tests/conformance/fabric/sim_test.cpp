@@ -47,7 +47,7 @@ std::unique_ptr<FabricWorld> make_calm(std::uint32_t ranks, std::size_t region_b
                                     sim::Hostility::calm());
 }
 
-// As make_calm, and all within reach of each other's processors.
+// As make_calm, with all ranks within reach of each other's processors.
 std::unique_ptr<FabricWorld> make_near(std::uint32_t ranks, std::size_t region_bytes) {
   sim::LatencyModel model = sim::LatencyModel::shared_memory();
   model.local_pointer = true;

@@ -1,4 +1,4 @@
-// Threads of one rank that wait: what is for one of them wakes hardly any other, and no wake-up is lost.
+// Waiting threads of one rank: an event for one of them wakes hardly any other, and no wake-up is lost.
 #include "fabric/active_messages/sleepers.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class Waiters {
     for (std::size_t i = 0; i < count; ++i) threads_.emplace_back([this, i] { wait_for(i); });
   }
   std::size_t count() const { return threads_.size(); }
-  // By `call`, which gets what the thread waits for.
+  // By `call`, which receives the event that the thread waits for.
   template <class Call>
   void end(std::size_t i, Call call) {
     ready_[i].store(true);
@@ -68,7 +68,7 @@ TEST(Sleepers, WhatIsForOneThreadWakesFewOthers) {
   while (!waiters.all_sleep()) std::this_thread::yield();
   for (std::size_t i = 0; i < waiters.count(); ++i)
     waiters.end(i, [&](const auto* ready) { waiters.sleepers().wake_waiter(ready); });
-  // By waking all it would be 528.
+  // Waking all would make it 528.
   EXPECT_LE(waiters.returns(), 4 * waiters.count());
 }
 

@@ -1,4 +1,4 @@
-// Ranks by the driver tcp, and a stranger at the door of one of them, for tests.
+// Ranks by the driver tcp, and a stranger at the listening socket of one of them, for tests.
 #pragma once
 
 #include <fcntl.h>
@@ -29,12 +29,12 @@ inline std::size_t open_files() {
   return count;
 }
 
-// Two ranks, with service threads; a stranger knows where rank 0 listens, as all may.
+// Two ranks, with service threads; a stranger knows where rank 0 listens, as everyone may.
 class TcpDoor : public ::testing::Test {
  protected:
   void SetUp() override { open(2, tcp_options_of_tests()); }
 
-  // `other_secret`: of rank 1, if it is to have one.
+  // `other_secret`: of rank 1, if it should have another secret.
   void open(std::uint32_t ranks, TcpOptions options, std::span<const std::byte> other_secret = {}) {
     close();
     board_ = std::make_unique<ExchangeBoard>(ranks);
@@ -73,7 +73,7 @@ class TcpDoor : public ::testing::Test {
   static bool hear(const os::FileDescriptor& socket, void* bytes, std::size_t count) {
     return ::recv(socket.number(), bytes, count, MSG_WAITALL) == static_cast<ssize_t>(count);
   }
-  // Waits until the rank has closed.
+  // Waits until the rank has closed the connection.
   static bool is_shown_out(const os::FileDescriptor& socket) {
     const timeval patience{30, 0};
     ::setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -84,7 +84,7 @@ class TcpDoor : public ::testing::Test {
       if (got < 0) return false;
     }
   }
-  // Whether rank `from` gets the word of the other's memory.
+  // Whether rank `from` gets the word of the other rank's memory.
   bool ask(std::uint32_t from) {
     return gets_word(*ranks_[from].fabric, Rank{1 - from}, ranks_[1 - from].memory.data(), true);
   }
@@ -98,7 +98,7 @@ class TcpDoor : public ::testing::Test {
     return false;
   }
 
-  // What a stranger with this secret and build would say, as this rank of so many.
+  // The bytes of a stranger with this secret and build, in the role of this rank of `ranks`.
   struct Caller {
     Caller(Rank self, std::uint32_t ranks, std::string_view build, std::span<const std::byte> secret)
         : handshake(self, ranks, build, secret), hello(handshake.hello_to(Rank{0}, handshake::Nonce{})) {}
@@ -110,7 +110,7 @@ class TcpDoor : public ::testing::Test {
     handshake::Welcome welcome{0};
     return hear(socket, &welcome, sizeof welcome) && welcome == handshake::Welcome{};
   }
-  // Through the handshake but for the welcome. Result: whether rank 0 answered.
+  // Through the handshake except for the welcome. Result: whether rank 0 answered.
   static bool shake_hands(const os::FileDescriptor& socket, Caller& caller) {
     if (!say(socket, &caller.hello, sizeof caller.hello) ||
         !hear(socket, &caller.answer, sizeof caller.answer))

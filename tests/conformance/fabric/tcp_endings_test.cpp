@@ -1,5 +1,5 @@
-// What the end of a connection between two ranks means, before its welcome and after, and another one in its
-// place.
+// The meaning of the end of a connection between two ranks, before its welcome and after, and of another
+// connection in its place.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
@@ -25,7 +25,7 @@ TEST_F(TcpDoor, RefusesASecondConnectionOfARank) {
   EXPECT_TRUE(ask(1));
 }
 
-// The rank has a connection that it has made since then: no line says that somebody was refused.
+// The rank has a connection that it has made since then: no line says that a stranger was refused.
 TEST_F(TcpDoor, AnAttemptThatWasGivenUpEndsWithoutAWord) {
   Caller caller(Rank{1}, 2, "test", secret_of_tests);
   const os::FileDescriptor socket = knock();
@@ -39,7 +39,7 @@ TEST_F(TcpDoor, AnAttemptThatWasGivenUpEndsWithoutAWord) {
   EXPECT_TRUE(lines_.all().empty());
 }
 
-// The end before the first request is no death, and the next attempt is let in: also one that comes first.
+// The end before the first request is no death, and the next attempt is let in, even if it arrives first.
 TEST_F(TcpDoor, AWelcomeThatDidNotArriveIsRepeated) {
   Caller caller(Rank{1}, 2, "test", secret_of_tests);
   os::FileDescriptor before;
@@ -59,9 +59,10 @@ TEST_F(TcpDoor, AWelcomeThatDidNotArriveIsRepeated) {
   EXPECT_TRUE(lines_.all().empty());
 }
 
-// Whether by a reset or in order: the rank asks that peer no more, and says that the other connection stands.
+// By a reset or in order: the rank sends that peer no more requests, and says that the other connection is in
+// use.
 TEST_F(TcpDoor, TheEndOfOneConnectionIsTheEndOfThePeer) {
-  const std::string cut = "one of its connections was cut, though the other one stands";
+  const std::string cut = "one of its connections was cut, but the other is open";
   for (const bool by_reset : {true, false}) {
     open(2, tcp_options_of_tests());
     watcher_.failed.store(0);

@@ -1,6 +1,6 @@
-// What strangers and damaged peers may send to a listening rank, from a seed: none of it does harm, and who
-// behaves gets in all the same. Build with sanitizers to see more. MUSUBI_FUZZ_FRAMES: how many, by default
-// few.
+// Bytes that strangers and damaged peers may send to a listening rank, from a seed: none does harm, and a
+// well-behaved peer gets in all the same. Build with sanitizers to detect more. MUSUBI_FUZZ_FRAMES: the
+// number of frames, by default few.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -47,7 +47,7 @@ class Attacked {
       return std::vector<std::string>(ranks, std::string(blob));
     };
     TcpOptions options = tcp_options_of_tests();
-    options.reach_max = std::chrono::milliseconds(500);  // also for one that has said nothing
+    options.reach_max = std::chrono::milliseconds(500);  // also for a peer that has sent nothing
     const auto opened = rank_.open(Rank{0}, ranks, region_bytes, options, alone, WaitingPolicy{}, &watcher);
     MUSUBI_CHECK(opened.ok(), "%s", opened.error().message.c_str());
     listeners_.emplace(*rank_.fabric);
@@ -77,7 +77,7 @@ class Attacked {
     return held == count;
   }
   void progress() { rank_.fabric->progress(); }
-  // A peer that behaves, until it is in.
+  // A well-behaved peer, until it is in.
   os::FileDescriptor enter(Rank peer) {
     os::FileDescriptor socket = knock();
     const handshake::Handshake handshake(peer, ranks, "test", secret_of_tests);
@@ -157,7 +157,7 @@ TEST(TcpFuzz, HandshakesThatAreDamagedLetNobodyIn) {
     if (random.below(4) != 0) attacked.progress();
     lingering[random.below(lingering.size())] = std::move(socket);
   }
-  EXPECT_EQ(attacked.watcher.failures, 0u) << "nobody was let in, so nobody is missed";
+  EXPECT_EQ(attacked.watcher.failures, 0u) << "no peer was let in, so none is lost";
   for (std::uint32_t rank = 1; rank < ranks; ++rank) {
     lingering.push_back(attacked.enter(Rank{rank}));
   }

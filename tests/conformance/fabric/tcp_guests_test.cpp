@@ -1,4 +1,4 @@
-// Connections of which not both ends have proved yet who they are.
+// Connections on which at least one end has not yet proved its identity.
 #include "fabric/tcp/connections.h"
 
 #include <arpa/inet.h>
@@ -19,7 +19,7 @@ namespace {
 
 using handshake::Side;
 
-// Takes what was made with a peer.
+// Takes the connections made with a peer.
 class OneJoined final : public Joined {
  public:
   explicit OneJoined(Rank expected) : expected_(expected) {}
@@ -39,7 +39,7 @@ class OneJoined final : public Joined {
 
 }  // namespace
 
-// A rank that is late itself, as one of many on few cores: what a guest has said by then counts.
+// A rank that is late itself, as one of many on few cores: bytes that a guest has sent by then count.
 TEST(TcpGuests, WhatHasComeIsHeardBeforeTimeIsUp) {
   constexpr std::uint64_t guest_patience_ns = 1'000'000;
   const auto pass_time = [] { ::usleep(3000); };
@@ -70,7 +70,7 @@ TEST(TcpGuests, WhatHasComeIsHeardBeforeTimeIsUp) {
 
 namespace {
 
-// A rank with so many places for guests; each guest is one end of a pair of sockets.
+// A rank with the given number of places for guests; each guest is one end of a pair of sockets.
 struct Full {
   explicit Full(std::size_t places) : guests(own, complaints, set, places, 60'000'000'000) {}
   // Result: the guest's end.
@@ -124,7 +124,7 @@ TEST(TcpGuests, SilentOnesMakeRoomFirstAndARightHelloLast) {
   EXPECT_TRUE(full.gets_in(rank, 0));
 }
 
-// It had said hello, and the rank had not looked yet.
+// It had sent hello, and the rank had not read it yet.
 TEST(TcpGuests, NoneIsSentAwayUnheard) {
   Full full(2);
   const os::FileDescriptor rank = full.enter("10.0.0.1"), silent = full.enter("10.0.0.2");
@@ -135,7 +135,7 @@ TEST(TcpGuests, NoneIsSentAwayUnheard) {
   EXPECT_TRUE(full.gets_in(rank, 0));
 }
 
-// A stranger that has overheard a hello may say it as often as it likes.
+// A stranger that has overheard a hello may repeat it as often as it likes.
 TEST(TcpGuests, TheAddressWithMostGuestsMakesRoom) {
   Full full(8);
   const os::FileDescriptor rank = full.enter_as_rank("10.0.0.1");

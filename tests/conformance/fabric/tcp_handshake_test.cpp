@@ -1,4 +1,4 @@
-// Who gets in by the door of a rank, and who does not: strangers cost a line, and nothing else.
+// Which peers a listening rank admits: strangers cost a line, and nothing else.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -64,7 +64,7 @@ TEST_F(TcpDoor, RefusesTheProofOfAnotherConnection) {
   EXPECT_NE(answer.nonce, first.answer.nonce);
   ASSERT_TRUE(say(two, &proof, sizeof proof));
   EXPECT_TRUE(is_shown_out(two));
-  // Nor does the rank's own proof serve.
+  // Nor is the rank's own proof accepted.
   ASSERT_TRUE(say(one, &first.answer.proof, sizeof proof));
   EXPECT_TRUE(is_shown_out(one));
   EXPECT_TRUE(ask(0) && ask(1));
@@ -108,8 +108,8 @@ TEST_F(TcpDoor, SendsGarbageAwayAndSilenceInTime) {
   EXPECT_TRUE(ask(0) && ask(1));
 }
 
-// More strangers than there are places, all at once and one after the other: the ranks meet all the same, few
-// lines are said, no file stays open.
+// More strangers than there are places, all at once and one after the other: the ranks connect all the same,
+// few lines are printed, no descriptor stays open.
 TEST_F(TcpDoor, StandsTenThousandStrangers) {
   const std::size_t files_before = open_files();
   std::vector<os::FileDescriptor> waiting;
@@ -131,8 +131,8 @@ TEST_F(TcpDoor, StandsTenThousandStrangers) {
   EXPECT_TRUE(comes_true([&] { return open_files() <= files_before + 4; })) << open_files() - files_before;
 }
 
-// A rank of the job that sends what is no frame: the connection ends, and the rank is named; the others go
-// on.
+// A rank of the job sends bytes that are no frame: the connection ends, and the rank is named; the other
+// ranks go on.
 TEST_F(TcpDoor, ClosesAConnectionWithForeignFrames) {
   Caller caller(Rank{1}, 2, "test", secret_of_tests);
   const os::FileDescriptor socket = knock();
@@ -166,11 +166,11 @@ TEST_F(TcpDoor, APeerThatCannotBeReachedIsReported) {
   while (watcher_.failed.load() == 0 && os::monotonic_ns() < end) ranks_[0].fabric->progress();
   EXPECT_EQ(watcher_.failed.load(), 1u);
   EXPECT_EQ(watcher_.kind.load(), Loss::Kind::unreachable);
-  EXPECT_STREQ(watcher_.reason.load(), "nobody listens there, or a firewall refuses");
+  EXPECT_STREQ(watcher_.reason.load(), "no process listens there, or a firewall refuses");
   EXPECT_EQ(ranks_[0].transport->way_to(Rank{1}).rfind("at 127.0.0.1:", 0), 0u);
 }
 
-// The one that asks is told. To the other one it may be a rank that has tried several addresses.
+// The connecting rank is told. To the listening rank it may be a rank that has tried several addresses.
 TEST_F(TcpDoor, ARankWithAnotherSecretIsNotReached) {
   TcpOptions options = tcp_options_of_tests();
   options.reach_max = 3500ms;
@@ -179,7 +179,7 @@ TEST_F(TcpDoor, ARankWithAnotherSecretIsNotReached) {
   ASSERT_EQ(ranks_[0].fabric->send(Rank{1}, MessageKind::unassigned, Urgency::promptly, {}), Outcome::done);
   EXPECT_TRUE(comes_true([&] { return watcher_.failed.load() == 1; }));
   EXPECT_EQ(watcher_.kind.load(), Loss::Kind::unreachable);
-  EXPECT_STREQ(watcher_.reason.load(), "what listens there does not know the job's secret");
+  EXPECT_STREQ(watcher_.reason.load(), "the program that listens there does not know the job's secret");
   EXPECT_TRUE(lines_.all().empty());
 }
 

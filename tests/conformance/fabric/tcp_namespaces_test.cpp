@@ -1,5 +1,5 @@
-// The port's suite on the driver tcp with ranks of two hosts, as it were: threads of two network namespaces
-// that a pair of veth interfaces joins. Needs the right to make them; says so where it is missing.
+// The port's suite on the driver tcp with ranks of two simulated hosts: threads of two network namespaces
+// joined by a pair of veth interfaces. Needs the right to create them; says so if it is missing.
 #include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 namespace musubi::fabric::conformance {
 namespace {
 
-// Two namespaces, for the life of the process. A thread is in the one that it entered last.
+// Two namespaces, for the lifetime of the process. A thread is in the one that it entered last.
 class Namespaces {
  public:
   static constexpr std::uint32_t count = 2;
@@ -23,7 +23,7 @@ class Namespaces {
     static const Namespaces all;
     return all;
   }
-  // Empty, or why there are none.
+  // Empty, or the reason why there are none.
   const std::string& missing() const { return missing_; }
   void enter(std::uint32_t index) const {
     thread_local std::uint32_t here = count;
@@ -79,7 +79,7 @@ class NamespacesWorld final : public ServedWorld {
     });
   }
 
-  // A thread asks for the fabric of its rank before it does anything: sockets are of its namespace then.
+  // A thread asks for the fabric of its rank before it does anything: sockets belong to its namespace then.
   Fabric& fabric(Rank rank) override {
     Namespaces::get().enter(namespace_of(rank));
     return *ranks_[rank.value].fabric;

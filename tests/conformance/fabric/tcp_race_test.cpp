@@ -1,4 +1,4 @@
-// How a peer's addresses race, in a time of the test's own; and which of them are worth it.
+// The race between a peer's addresses, in the test's own time; and the choice of addresses that take part.
 #include "fabric/tcp/race.h"
 
 #include <gtest/gtest.h>
@@ -14,14 +14,14 @@ namespace {
 constexpr std::uint64_t ms = 1'000'000;
 constexpr Race::Patience patience{2000 * ms, 10'000 * ms, 20'000 * ms};
 
-// Of addresses that answer nothing, but for those that the test says.
+// Addresses that do not answer, except those that the test names.
 class Racing {
  public:
   Racing(std::size_t addresses, bool leads) : race(addresses), leads_(leads) {
     race.begin(now_ms * ms, patience);
   }
 
-  // Until time, and calls what starts, stops and is given up.
+  // Advances until `time`, and calls the handlers of starts, stops and timeouts.
   void run_to(std::uint64_t end_ms) {
     for (; now_ms <= end_ms && !is_given_up; now_ms += 10) {
       Race::Action action;

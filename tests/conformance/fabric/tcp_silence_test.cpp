@@ -1,4 +1,4 @@
-// A peer whose host answers nothing is lost in time. One whose process takes nothing is not: its host
+// A peer whose host does not answer is lost in time. A peer whose process reads nothing is not: its host
 // answers.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t ranks = 2;
 constexpr std::size_t region_bytes = std::size_t{4} << 20;
-constexpr std::size_t puts = 16;  // more than any socket holds
+constexpr std::size_t puts = 16;  // more than any socket buffers
 constexpr std::chrono::milliseconds silence_max{1000};
 
 void progress_for(Fabric& fabric, std::chrono::nanoseconds time) {
@@ -71,7 +71,7 @@ TEST(TcpSilence, APeerThatTakesNothingForLongIsNotLost) {
   EXPECT_EQ(two.losses.failed.load(), 0u) << two.losses.reason.load();
 }
 
-// What stands between hosts may forget a connection on which nothing is said for long.
+// A device between hosts may forget a connection that is silent for long.
 TEST(TcpSilence, TheKernelAsksOnEachConnectionAtTimesOfItsOwn) {
   constexpr std::uint32_t many = 8;
   constexpr int idle_max_s = 300;
@@ -110,7 +110,7 @@ TEST(TcpSilence, TheKernelAsksOnEachConnectionAtTimesOfItsOwn) {
   EXPECT_EQ(losses.failed.load(), 0u);
 }
 
-// In a network of its own, whose only link goes down while bytes are under way.
+// In a network of its own, whose only link goes down while bytes are in flight.
 void lose_the_link(bool& may_make_networks) {
   may_make_networks = ::unshare(CLONE_NEWNET) == 0 && std::system("ip link set lo up") == 0;
   if (!may_make_networks) return;

@@ -1,4 +1,4 @@
-// The port's suite on the driver tcp, over IPv4 and IPv6: the ranks are of one process, the sockets are real.
+// The port's suite on the driver tcp, over IPv4 and IPv6: one process holds the ranks, the sockets are real.
 #include <array>
 #include <atomic>
 #include <thread>
@@ -58,8 +58,7 @@ INSTANTIATE_TEST_SUITE_P(Tcp, WaitingSuite,
                          driver_name);
 INSTANTIATE_TEST_SUITE_P(Tcp, FabricSuite, ::testing::ValuesIn(drivers()), driver_name);
 
-// A poll() that looks at one socket alone must not be the only one behind a sleep that a new connection
-// ended.
+// A poll() that looks at one socket alone must not be the only one after a sleep that a new connection ended.
 TEST(TcpLooks, OneBehindEachSleepIsEnoughToBeJoined) {
   constexpr std::chrono::milliseconds patience{5000};
   for (const unsigned vain_looks : {0u, 1u}) {
@@ -93,7 +92,7 @@ TEST(TcpLooks, OneBehindEachSleepIsEnoughToBeJoined) {
     ended.store(true);
     asked.wake_service();
     service.join();
-    // Both peers are at one address: one connection tells whether that host is there, and another one when
+    // Both peers are at one address: one connection tells whether that host answers, and another one after
     // that has ended.
     for (const TcpRank& one : ranks) EXPECT_EQ(one.transport->watched_while_idle(), 1u);
     ranks[0].fabric.reset();

@@ -1,4 +1,4 @@
-// Drives the tasks of one thread to their end over a fabric, as production does: progress, and sleep when
+// Drives the tasks of one thread to their ends over a fabric, as production does: progress, and sleep when
 // idle.
 #pragma once
 
@@ -28,7 +28,7 @@ class ThreadExecutor final : public Executor {
     }
   }
 
-  // Behind the lock the task may end, and with it the executor.
+  // After the unlock the task may end, and with it the executor.
   void ready(std::coroutine_handle<> task) noexcept override {
     Fabric& fabric = fabric_;
     {

@@ -49,8 +49,8 @@ TEST_P(WaitingSuite, WakeServiceIsNotLostBeforeTheSleep) {
   }
 }
 
-// Waiters that come and go, a service thread, and a sender: every prompt message is delivered although nobody
-// calls progress() on purpose.
+// Waiters that arrive and leave, a service thread, and a sender: every prompt message is delivered although
+// no thread calls progress() on purpose.
 TEST_P(WaitingSuite, NoPromptMessageIsStranded) {
   join();
   constexpr unsigned bursts = 20000;

@@ -1,4 +1,4 @@
-// Threads of one rank that wait, for drivers whose ranks are threads of one process: no wake-up is lost. A
+// Waiting threads of one rank, for drivers whose ranks are threads of one process: no wake-up is lost. A
 // driver takes part as in FabricSuite, once per way of waiting.
 #pragma once
 

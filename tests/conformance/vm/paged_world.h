@@ -19,7 +19,7 @@ inline void leave_access(int) {
   siglongjmp(refused_access, 1);
 }
 
-// `make(space, memory, sink, counters)` gives Result<std::unique_ptr<driver>>.
+// `make(space, memory, sink, counters)` returns Result<std::unique_ptr<driver>>.
 template <std::size_t block_bytes, auto make>
 class PagedWorld final : public VmWorld {
  public:

@@ -1,4 +1,4 @@
-// What every driver of the vm port must do.
+// The behaviour of every driver of the vm port.
 #include <gtest/gtest.h>
 
 #include "base/random.h"
@@ -15,7 +15,8 @@ class VmConformance : public testing::TestWithParam<VmWorldMaker> {
   }
   Vm& vm() const { return world->vm(); }
   BlockId block(std::uint64_t i) const { return BlockId{i}; }
-  // What the block allows, found by touching it; each refused touch must have told the sink what was wanted.
+  // The access that the block allows, found by touching it; each refused touch must have reported the wanted
+  // access to the sink.
   Access probe(BlockId id) {
     world->faults.clear();
     const bool readable = world->try_read(id);

@@ -1,4 +1,4 @@
-// A driver of the vm port, with the means to touch its blocks and to hear of its faults.
+// A driver of the vm port, with the means to touch its blocks and to observe its faults.
 #pragma once
 
 #include <functional>
@@ -57,7 +57,7 @@ class VmWorld : public FaultSink {
 struct VmWorldMaker {
   std::string name;
   std::unique_ptr<VmWorld> (*make)();
-  std::string missing{};  // why this machine cannot have the driver; empty when it can
+  std::string missing{};  // the reason why this machine cannot run the driver; empty when it can
 };
 inline void PrintTo(const VmWorldMaker& maker, std::ostream* out) {
   *out << maker.name;

@@ -1,4 +1,4 @@
-! One rank of a job that tries the module `musubi`: every function once, and what it refuses.
+! A rank of a job that tries the module `musubi`: every function once, and the calls that it refuses.
 program fortran_program
   use, intrinsic :: iso_c_binding
   use musubi

@@ -1,4 +1,4 @@
-"""One rank of a job that tries the package `musubi`: python_program.py <case>."""
+"""A rank of a job that tries the package `musubi`: python_program.py <case>."""
 
 import array
 import sys
@@ -102,7 +102,7 @@ def locks():
 
         def notify():
             musubi.attach_thread()
-            time.sleep(0.05)  # for a wait that is over too early
+            time.sleep(0.05)  # a wait that ended too early would show
             with own:
                 condition.notify()
             musubi.detach_thread()

@@ -1,12 +1,12 @@
-/* One rank of a job that tries musubi.h: c_api_program <case>. Each case checks itself and ends the job with
- * a line when something is wrong. */
+/* A rank of a job that tries musubi.h: c_api_program <case>. Each case checks itself and ends the job
+ * with a line when it fails. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "checks.h"
 
-/* Every error code that a caller can provoke, and that nothing happens with it. */
+/* Every error code that a caller can provoke, and that such calls have no effect. */
 static void misuse(void) {
   uint64_t local = 7, old = 0;
   char* shared = allocate_for_all(64);
@@ -124,7 +124,7 @@ static void threads(void) {
   for (int i = 0; i < 20; ++i) CHECK(sums_of_threads[i] == 2 * ranks);
 }
 
-/* A file read into and written from shared memory that others wrote last. */
+/* Reads and writes a file directly from shared memory that other ranks wrote last. */
 static void system_calls(void) {
   char* text = allocate_for_all(100000);
   if (rank == ranks - 1) memset(text, 'x', 100000);
@@ -143,7 +143,7 @@ static void system_calls(void) {
 
 int main(int argc, char** argv) {
   if (musubi_rank() != -1 || musubi_size() != 0 || musubi_alloc(1) != NULL || musubi_barrier() == MUSUBI_OK) {
-    return 98; /* there is no job yet */
+    return 98; /* no job exists yet */
   }
   const char* const name = join_job(argc, argv);
   static const struct test_case cases[] = {
@@ -157,6 +157,6 @@ int main(int argc, char** argv) {
   }
   if (strcmp(name, "no_finalize") == 0) return 0;
   if (strcmp(name, "abort") == 0 && rank == ranks - 1) musubi_abort(43, "as the test wants it");
-  musubi_barrier(); /* for "abort": the last rank never comes */
+  musubi_barrier(); /* for "abort": the last rank never arrives */
   return 96;
 }

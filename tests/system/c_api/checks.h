@@ -1,4 +1,4 @@
-/* What the programs of this folder have in common. */
+/* Shared by the programs of this folder. */
 #ifndef CHECKS_H
 #define CHECKS_H
 
@@ -35,7 +35,7 @@ struct test_case {
   void (*run)(void);
 };
 
-/* Runs the case of this name. Result: whether there is one. */
+/* Runs the case of this name. Result: whether it exists. */
 static int run_case(const char* name, const struct test_case* cases, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (strcmp(name, cases[i].name) != 0) continue;

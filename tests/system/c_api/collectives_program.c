@@ -1,4 +1,4 @@
-/* One rank of a job that tries the collective calls of musubi.h: collectives_program <case>. Each case checks
+/* A rank of a job that tries the collective calls of musubi.h: collectives_program <case>. Each case checks
  * itself. */
 #include "checks.h"
 
@@ -8,7 +8,7 @@ static int64_t whole(int of_rank, int i) {
   return (of_rank * 7 + i * 3) % 11 - 5;
 }
 
-/* What `operation` makes of the ranks' values, from left to right. */
+/* Combines the ranks' values by `operation`, from left to right. */
 static int64_t expected(int operation, int i) {
   int64_t result = whole(0, i);
   for (int r = 1; r < ranks; ++r) {
@@ -53,7 +53,7 @@ static void types_and_operations(void) {
   CHECK(order[0] == (uint64_t)ranks - 1 && order[1] == (uint64_t)-1);
 }
 
-/* Sums of numbers that no order but one gives: rank by rank. */
+/* Sums that only one order of addition gives: rank by rank. */
 static void order_of_sums(void) {
   double value = rank == 0 ? 1e16 : 1.0, sum = 1e16;
   for (int r = 1; r < ranks; ++r) sum += 1.0;
@@ -61,7 +61,7 @@ static void order_of_sums(void) {
   CHECK(value == sum);
 }
 
-/* More than a message holds, in private and in shared memory; from each rank. */
+/* More than fits a message, in private and in shared memory; from each rank. */
 static void large(void) {
   enum { many = 30001 };
   int32_t* const numbers = malloc(many * sizeof *numbers);
@@ -82,7 +82,7 @@ static void large(void) {
   free(numbers);
 }
 
-/* Ranks that are ahead of others, and barriers between. */
+/* Ranks that are ahead of other ranks, and barriers between. */
 static void one_after_the_other(void) {
   for (int i = 0; i < 500; ++i) {
     uint32_t value = (uint32_t)(rank == i % ranks);
@@ -118,7 +118,7 @@ static void refused(void) {
 
 static const char* text_of_case;
 
-/* The last rank does something else than the others. */
+/* The last rank makes another call than the other ranks. */
 static void mismatch(void) {
   const int other = rank == ranks - 1;
   const char* const kind = text_of_case + strlen("mismatch_");

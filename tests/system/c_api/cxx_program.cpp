@@ -1,4 +1,4 @@
-// One rank of a job that tries musubi.hpp: cxx_program <case>. Each case checks itself.
+// A rank of a job that tries musubi.hpp: cxx_program <case>. Each case checks itself.
 #include <musubi/musubi.hpp>
 
 #include <chrono>
@@ -79,7 +79,7 @@ struct Counted {
 using Text = std::basic_string<char, std::char_traits<char>, musubi::allocator<char>>;
 using Table = std::map<int, Text, std::less<>, musubi::allocator<std::pair<const int, Text>>>;
 
-// Rank 0 fills containers, everybody reads them, the last rank changes them.
+// Rank 0 fills containers, all ranks read them, the last rank changes them.
 void containers() {
   musubi::unique_ptr<Table> own;
   if (musubi::rank() == 0) {
@@ -169,13 +169,13 @@ void locks() {
     CHECK(musubi::condition(10).wait_for(held, std::chrono::microseconds(1)) == std::cv_status::timeout);
   }
   {
-    // The longest time that can be said, and more than fits into nanoseconds.
+    // The longest time that can be expressed, and more than fits into nanoseconds.
     const auto number = static_cast<std::uint32_t>(100 + musubi::rank());
     musubi::mutex own(number);
     std::unique_lock held(own);
     std::thread notifier([&own, number] {
       const musubi::attached_thread attached;
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // for a wait that is over too early
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // a wait that ended too early would show
       const std::scoped_lock behind_the_wait(own);
       musubi::condition(number).notify_one();
     });
@@ -237,7 +237,7 @@ void values() {
   CHECK(code_of([&] { musubi::atomic_ref(seen).load(); }) == MUSUBI_ERROR_ADDRESS);
 }
 
-// One rank throws while it has an array that belongs to all; the others are at the barrier.
+// One rank throws while it holds an array that belongs to all; the other ranks are at the barrier.
 void exception_leaves() {
   musubi::shared_array<int> array(10);
   if (musubi::rank() == 0) throw std::runtime_error("thrown on purpose");

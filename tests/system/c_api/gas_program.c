@@ -1,4 +1,4 @@
-/* One rank of a job that tries gas.h: gas_program <case>. Each case checks itself. */
+/* A rank of a job that tries gas.h: gas_program <case>. Each case checks itself. */
 #include <musubi/gas.h>
 #include <musubi/musubi.h>
 #include <pthread.h>
@@ -25,7 +25,7 @@ static void meet(void) {
   CHECK(musubi_barrier() == MUSUBI_OK);
 }
 
-/* What is refused, and that it does nothing. */
+/* Refused calls, and that they have no effect. */
 static void refused(void) {
   char bytes[64] = {0};
   void* memory = NULL;
@@ -81,7 +81,7 @@ static void refused(void) {
     CHECK(strcmp(gas_error_text(error), gas_error_text(-1)) != 0);
 }
 
-/* Homes by each rule, and pages that move by one, by runs and by lists. */
+/* Homes by each rule, and moves of single pages, of runs and of lists. */
 static void owners(void) {
   for (int placement = GAS_CYCLIC; placement < ranks; ++placement) {
     const int count = 7;
@@ -109,7 +109,7 @@ static void owners(void) {
   }
 }
 
-/* Between any page and private or shared memory, in every form, while pages are here and there. */
+/* Between any page and private or shared memory, in every form, while pages are here and elsewhere. */
 static void copies(void) {
   enum { most = 50000, items = 100 };
   static char out[most], in[most];
@@ -198,8 +198,8 @@ static void contention(void) {
   CHECK(gas_free(contended) == 0);
 }
 
-/* Both halves of a word in a longer range are of one put. Ranges begin inside of a word, some end there, and
- * the private side lies anywhere; what is put has all of each word that is looked at. */
+/* Both halves of a word in a longer range come from one put. Ranges begin inside of a word, some end
+ * there, and the private side is anywhere; a put covers each checked word whole. */
 static void whole_words(void) {
   enum { range = 4 + 5 * 8 + 4, first = 4 };
   const gas_address pages = gas_alloc(64, 64, 0);
@@ -222,7 +222,7 @@ static void whole_words(void) {
   CHECK(gas_free(pages) == 0);
 }
 
-/* More pages than a rank knows at a time, all of them used by all. */
+/* More pages than a rank knows at a time, all of them used by all ranks. */
 static void evictions(void) {
   enum { count = 500 };
   const gas_address pages = gas_alloc(count * 64, 64, GAS_CYCLIC);
@@ -244,7 +244,7 @@ static void evictions(void) {
   CHECK(gas_free(pages) == 0);
 }
 
-/* Global pages that are shared memory by turns: plain loads and stores here, calls there. */
+/* Global pages that are shared memory in alternate phases: plain loads and stores here, calls there. */
 static void sharing(void) {
   enum { words = 5000 };
   const gas_address pages = gas_alloc(words * 8, 2048, GAS_BLOCK);
@@ -287,7 +287,7 @@ static void sharing(void) {
   CHECK(gas_free(pages) == 0 && gas_free(others) == 0);
 }
 
-/* Shared memory of a freed allocation serves the next ones: segments_bytes is small. */
+/* Shared memory of a freed allocation serves the next allocations: segments_bytes is small. */
 static void sharing_again(void) {
   for (uint64_t turn = 1; turn <= 40; ++turn) {
     const size_t words = (size_t)1 << (turn % 4 == 0 ? 14 : 17);
@@ -306,7 +306,7 @@ static void sharing_again(void) {
   }
 }
 
-/* Freed memory is there again, wherever the pages were. */
+/* Freed memory is available again, wherever the pages were. */
 static void again(void) {
   for (int i = 0; i < 40; ++i) {
     const gas_address pages = gas_alloc((size_t)8 << 20, 65536, GAS_CYCLIC);
@@ -318,7 +318,7 @@ static void again(void) {
   }
 }
 
-/* Rank 1 dies while all move pages, not many: one that has them all keeps a core busy. The job ends. */
+/* Rank 1 dies while all ranks move a few pages: one that has them all keeps a core busy. The job ends. */
 static void death(void) {
   const gas_address pages = gas_alloc(64 * 64, 64, GAS_CYCLIC);
   CHECK(pages != 0);
@@ -345,7 +345,7 @@ static void other_order(void) {
   }
 }
 
-/* Process 0 uses a page of the last process, which it knows; the report counts the trips of that. */
+/* Process 0 uses a page of the last process, which it knows; the report counts its trips. */
 static void hits(void) {
   const gas_address page = gas_alloc(4096, 4096, ranks - 1);
   CHECK(page != 0);
@@ -354,7 +354,7 @@ static void hits(void) {
   meet();
 }
 
-/* Two processes bring a page to themselves by turns. */
+/* Two processes alternately bring a page to themselves. */
 static void to_and_fro(void) {
   const gas_address page = gas_alloc(4096, 4096, 0);
   CHECK(page != 0);

@@ -1,6 +1,6 @@
-/* One rank of a job with many calls of gas.h under way: gas_under_way <threads> <rounds>. The threads of a
- * rank share 256 calls. Each round the ranks pass their places on, so that bytes and pages cross the network;
- * all that is read is compared. */
+/* A rank of a job with many calls of gas.h in flight: gas_under_way <threads> <rounds>. The threads of a
+ * rank share 256 calls. Each round the ranks pass their places on, so that bytes and pages cross the
+ * network; all values read are checked. */
 #include <musubi/gas.h>
 #include <musubi/musubi.h>
 #include <pthread.h>
@@ -26,7 +26,7 @@ static pthread_barrier_t threads_meet;
 struct call {
   gas_address place;
   long handle;
-  size_t first, bytes; /* that are put in this round */
+  size_t first, bytes; /* put in this round */
   uint32_t seed;
   unsigned char local[bytes_of_call], expected[bytes_of_call];
 };
@@ -36,7 +36,7 @@ static uint32_t draw(uint32_t* seed) {
   return *seed >> 8;
 }
 
-/* What the rank that has the place in this round puts there, over what it has found. */
+/* The value that the owner of the place in this round puts there, over the value that it has found. */
 static void write_round(struct call* call, uint32_t place, uint32_t round) {
   uint32_t seed = place * 2654435761u + round * 40503u;
   call->first = draw(&seed) % bytes_of_call;

@@ -1,4 +1,4 @@
-/* One rank of a job that tries the allocators of gheap.h: gheap_memory_program <case>. Each case checks
+/* A rank of a job that tries the allocators of gheap.h: gheap_memory_program <case>. Each case checks
  * itself. */
 #include <limits.h>
 #include <musubi/gheap.h>
@@ -50,7 +50,7 @@ static void check_ends(int proc, long place, size_t bytes, uint64_t word) {
   if (bytes >= 16) CHECK(musubi_gget(proc, place + (long)bytes - 8, &found, 8) == 0 && found == word);
 }
 
-/* What each call gives, and what it refuses. */
+/* The results of each call, and the calls that are refused. */
 static void refusals(void) {
   REFUSED(musubi_galloc(0, 8), MUSUBI_GHEAP_STATE);
   REFUSED(musubi_gfree(0, 0), MUSUBI_GHEAP_STATE);
@@ -94,7 +94,7 @@ static void refusals(void) {
   }
 }
 
-/* Objects of one process's heap passed with the number of another, which has none there. */
+/* Objects of one process's heap passed with the number of another process, whose heap has none there. */
 static void wrong_process(void) {
   begin();
   BARRIER();
@@ -137,7 +137,7 @@ static void pages(void) {
   REFUSED(sgbrk(proc, -1), MUSUBI_GHEAP_RANGE);
 }
 
-/* All take pages and objects of one heap at once, write them, and find them as they were. */
+/* All ranks take pages and objects of one heap at once, write them, and find them unchanged. */
 static void mixed(void) {
   enum { rounds = 60 };
   begin();
@@ -159,7 +159,7 @@ static void mixed(void) {
   }
 }
 
-/* Rank 0 allocates, all free: the memory goes round in batches, and the break stands still. */
+/* Rank 0 allocates, all ranks free: the memory circulates in batches, and the break stands still. */
 static void passing(void) {
   enum { count = 1000 };
   begin();
@@ -182,7 +182,7 @@ static void passing(void) {
     BARRIER();
     if (turn == 20) steady = global_break(proc);
   }
-  /* But for what caches of each size hold at one time more than at another. */
+  /* Except for fluctuations in the caches of each size. */
   CHECK(global_break(proc) <= steady + 5 * 65536);
 }
 
@@ -207,7 +207,7 @@ static void* use_and_end(void* detaches) {
   return NULL;
 }
 
-/* Threads of each process at once; what they had at hand is there for those who come later. */
+/* Threads of each process at once; later threads can use their cached objects. */
 static void threads(void) {
   enum { at_once = 3 };
   begin();
@@ -222,7 +222,7 @@ static void threads(void) {
     if (turn == 0) steady = global_break(rank);
     BARRIER();
   }
-  /* At most what ranks that ran together more closely hold beside each other: a span for each thread. */
+  /* Threads that overlap more than those of the first turn hold a span each. */
   CHECK(global_break(rank) <= steady + 2 * at_once * 65536);
 }
 
@@ -237,7 +237,7 @@ static void* detach_and_stay(void* unused) {
   return unused;
 }
 
-/* What a thread had at hand is there for others when it has detached, while it lives on. */
+/* Other threads can use a thread's cached objects once it has detached, while it lives on. */
 static void detaching(void) {
   begin();
   pthread_t thread;
@@ -251,7 +251,7 @@ static void detaching(void) {
   CHECK(pthread_join(thread, NULL) == 0);
 }
 
-/* Local memory at the end of the heap: the heap goes on behind it, and what was free before is still used. */
+/* Local memory at the end of the heap: the heap continues after it, and earlier free memory is still used. */
 static void local_memory(void) {
   begin();
   const int proc = next();
@@ -270,7 +270,7 @@ static void local_memory(void) {
   for (long i = 0; i < size - 100000; ++i) CHECK(local[i] == 0x5a);
 }
 
-/* To the last object, twice: global_bytes is small. */
+/* Up to the last object, twice: global_bytes is small. */
 static void full(void) {
   enum { most = 4000 };
   static long place[most];
@@ -309,7 +309,8 @@ static void* allocate_and_end(void* place) {
   return NULL;
 }
 
-/* Rank 0 frees, the last rank frees the same, then rank 0 meets it again. Result: the second free's error. */
+/* Rank 0 frees an object, the last rank frees the same, then rank 0 finds it again. Result: the second
+   free's error. */
 static int free_twice(long* object) {
   long* const box = musubi_alloc(sizeof *box);
   long* shared = box;

@@ -1,4 +1,4 @@
-/* One rank of a job that tries gheap.h: gheap_program <case>. Each case checks itself. */
+/* A rank of a job that tries gheap.h: gheap_program <case>. Each case checks itself. */
 #include <limits.h>
 #include <musubi/gas.h>
 #include <musubi/gheap.h>
@@ -34,7 +34,7 @@ static int next(void) {
   return (rank + 1) % ranks;
 }
 
-/* As published: what each call gives, and what it refuses. */
+/* As published: the results of each call, and the calls that are refused. */
 static void published(void) {
   long low = -1, high = -1;
   REFUSED(gbrk(0, 0, 1), -1, MUSUBI_GHEAP_STATE);
@@ -82,7 +82,7 @@ static void published(void) {
   }
 }
 
-/* A heap that is refused leaves its process without memory, and the job in order. */
+/* A process whose heap is refused has no heap memory, and the job goes on. */
 static void refused_heap(void) {
   long low = -1, high = -1;
   if (rank == 0) {
@@ -114,8 +114,8 @@ static void* allocate_to_the_end(void* unused) {
   return NULL;
 }
 
-/* The destructor of a thread's key comes late in the thread's life, and is part of it: what it frees is there
- * for others. */
+/* The destructor of a thread's key runs late in the thread's life, and is part of it: other ranks can use
+ * the memory that it frees. */
 static void ends_of_threads(void) {
   begin();
   CHECK(pthread_key_create(&key_of_thread, free_at_end) == 0);
@@ -128,21 +128,22 @@ static void ends_of_threads(void) {
   CHECK(gglimit(next(), &high, NULL) == 0 && high == low);
 }
 
-/* What gas.h has taken leaves no room: global_bytes is small. */
+/* Memory taken by gas.h leaves no room: global_bytes is small. */
 static void no_room(void) {
   CHECK(gas_alloc(64, 64, 0) != 0);
   for (int i = 0; i < 2; ++i) REFUSED(ginit(0), -1, MUSUBI_GHEAP_CAPACITY);
   REFUSED(musubi_galloc(0, 8), -1, MUSUBI_GHEAP_STATE);
 }
 
-/* Global pages that have no room take none: the table of known pages is large. */
+/* Global pages for which there is no room take none: the table of known pages is large. */
 static void no_pages(void) {
   for (int i = 0; i < 2; ++i) CHECK(gas_alloc(64, 64, 0) == 0 && gas_error() == GAS_MEMORY);
   CHECK(ginit(0) == 0);
   CHECK(musubi_galloc(next(), 8) >= 0);
 }
 
-/* All processes take from one heap: no byte twice. Each then writes what it has, and the owner reads it. */
+/* All processes take from one heap: no byte twice. Each then writes its own bytes, and the owner reads
+   them. */
 static void contention(void) {
   enum { rounds = 200, bytes = 24 };
   begin();
@@ -173,7 +174,7 @@ static void contention(void) {
   }
 }
 
-/* Local memory at the end, growth behind it, and what is left over. */
+/* Local memory at the end, growth after it, and the remaining memory. */
 static void growth(void) {
   long left = -1, left_bytes = -1, low = -1, high = -1;
   begin();
@@ -196,7 +197,7 @@ static void growth(void) {
   REFUSED(musubi_ggrow(proc, LONG_MAX, NULL, NULL), -1, MUSUBI_GHEAP_CAPACITY);
 }
 
-/* Between any heap and private or shared memory, of every size; and what lies outside. */
+/* Between any heap and private or shared memory, of every size; and ranges outside of a heap. */
 static void copies(void) {
   enum { most = 100000 };
   static char out[most], in[most];
@@ -213,7 +214,7 @@ static void copies(void) {
     CHECK(musubi_gput(proc, 200000, shared, bytes) == 0 && musubi_gget(proc, 200000, in, bytes) == 0);
     CHECK(memcmp(in, out, bytes) == 0);
   }
-  /* Begun only, many at a time, between private memory and shared. */
+  /* Only begun, many at a time, between private memory and shared. */
   enum { parts = 50, part = most / parts };
   long handles[2 * parts];
   for (size_t i = 0; i < most; ++i) shared[i] = out[i] = (char)(i * 11);
@@ -252,11 +253,11 @@ static void copies(void) {
   CHECK(musubi_barrier() == MUSUBI_OK && musubi_free(shared) == MUSUBI_OK);
 }
 
-/* Rank 0 dies with the lock of its heap: the others, who wait for it, end with the job. */
+/* Rank 0 dies with the lock of its heap: the other ranks, which wait for it, end with the job. */
 static void death(void) {
   begin();
   if (rank == 0) {
-    /* The lock is the first word of the page in front of the heap. */
+    /* The lock is the first word of the page before the heap. */
     *(volatile uint64_t*)((char*)musubi_gaddress(0, 0) - 4096) = 1;
   }
   CHECK(musubi_barrier() == MUSUBI_OK);
@@ -268,13 +269,13 @@ static void death(void) {
   CHECK(!"the lock was given back");
 }
 
-/* A rank dies while it holds the lock of another's pool of pages, and everybody wants pages there. */
+/* A rank dies while it holds the lock of another rank's pool of pages, and all ranks want pages there. */
 static void pool_death(void) {
   begin();
   const int owner = ranks - 1;
   if (rank == owner) {
-    /* The lock is the first word behind the heads of 152 classes and of the empty nodes, 64 bytes each, at
-     * the beginning of the three pages that lie in front of the page of the breaks. */
+    /* The lock is the first word after the heads of 152 classes and of the empty nodes, 64 bytes each, at
+     * the beginning of the three pages before the page of the breaks. */
     uint64_t* const lock = (uint64_t*)((char*)musubi_gaddress(owner, 0) - 4 * 4096 + 153 * 64);
     CHECK(*lock == 0);
     *lock = 1;
@@ -288,7 +289,7 @@ static void pool_death(void) {
   CHECK(!"the lock was given back");
 }
 
-/* What process 0 asks of a break elsewhere; the report counts its trips. */
+/* Process 0's operations on a remote break; the report counts their trips. */
 static void trips(void) {
   begin();
   for (int i = 0; i < 1000 && rank == 0; ++i) CHECK(sgbrk(next(), i % 2 == 0 ? 64 : -64) >= 0);

@@ -1,6 +1,6 @@
-/* Thousands of turns of one kind of allocation, or of synchronisation, by all ranks: what the job holds stays
- * below twice what the ranks use, and what the runtime may keep; it does not grow between the first quarter
- * of the turns and the last. */
+/* Thousands of turns of one kind of allocation, or of synchronisation, by all ranks: the job's memory
+ * stays below twice the memory in use by the ranks plus the runtime's allowance; it does not grow between
+ * the first quarter of the turns and the last. */
 #include "../held.h"
 
 #include <musubi/gas.h>
@@ -15,7 +15,7 @@ static size_t size_of(int turn) {
   return sizes[turn % (int)(sizeof sizes / sizeof *sizes)];
 }
 
-/* Files of memory are the same for all: rank 0 has them all open. */
+/* Memory files are the same for all: rank 0 has them all open. */
 static long held_bytes(void) {
   static struct holders all;
   all.count = 0;
@@ -96,7 +96,7 @@ static void barriers_turn(int turn) {
   CHECK(musubi_allreduce(&sum, 1, MUSUBI_INT64, MUSUBI_SUM) == MUSUBI_OK && sum == (int64_t)turn * ranks);
 }
 
-/* `used`: bytes, by each rank at one time. */
+/* `used`: bytes in use by each rank at one time. */
 static void take_turns(void (*turn)(int), int turns, long used_by_each) {
   const long before = held_bytes(), used = ranks * used_by_each;
   long held[4];

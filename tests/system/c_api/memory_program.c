@@ -1,4 +1,4 @@
-/* One rank of a job that tries the memory of musubi.h: memory_program <case>. Each case checks itself. */
+/* A rank of a job that tries the memory of musubi.h: memory_program <case>. Each case checks itself. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@ static uint64_t* with(musubi_attributes attributes, size_t size) {
   return memory;
 }
 
-/* Every rank writes some words, and finds those of all. */
+/* Every rank writes some words, and reads those of all ranks. */
 static void share(uint64_t* memory, uint64_t salt) {
   BARRIER();
   for (int i = rank; i < words; i += ranks) memory[i] = salt * 1000003 + (uint64_t)i;
@@ -84,7 +84,7 @@ typedef struct {
   char mark;
 } record;
 
-/* Bound to one lock, behind a barrier to another one; what nobody locks waits for the barrier. */
+/* Bound to one lock, after a barrier to another one; writes outside of any lock wait for the barrier. */
 static void entry(void) {
   const musubi_attributes attributes = {0, 4096, MUSUBI_PLACE_BLOCK, 0, MUSUBI_POLICY_ENTRY, sizeof(record)};
   record* const records = (record*)with(attributes, places * sizeof(record));
@@ -128,7 +128,7 @@ static void taken_again(void) {
   share(second, 3);
 }
 
-/* Memory of any rank's heap, freed by another. */
+/* Memory of any rank's heap, freed by another rank. */
 static void at_a_rank(void) {
   CHECK(musubi_alloc_at(-1, 8) == NULL && musubi_alloc_at(ranks, 8) == NULL);
   CHECK(musubi_alloc_at((rank + 1) % ranks, SIZE_MAX / 2) == NULL);
@@ -147,7 +147,7 @@ static void at_a_rank(void) {
     for (int owner = 0; owner < ranks; ++owner) {
       unsigned char* const memory = all[other * ranks + owner];
       CHECK(memory[0] == other + round && memory[bytes - 1] == other + round);
-      /* Nearer to what the owner has itself than to what others have. */
+      /* Closer to the owner's own memory than to that of other ranks. */
       const ptrdiff_t distance = memory - own[owner];
       for (int r = 0; r < ranks; ++r) {
         const ptrdiff_t from_r = memory - own[r];
@@ -169,7 +169,7 @@ static void aligned(void) {
   }
 }
 
-/* A system call finds the pages that a hint has brought: no fault is needed for them. */
+/* A system call finds the pages that a hint has brought, without a fault. */
 static void prefetch(void) {
   char* const memory = (char*)with((musubi_attributes){0, 4096, MUSUBI_PLACE_AT, 0, 0, 0}, bytes);
   uint64_t local = 0;
@@ -225,7 +225,7 @@ static void different(void) {
   musubi_alloc_with(&none, bytes, &memory);
 }
 
-/* Ranges whose end lies before their beginning, which is shared memory, too. */
+/* Ranges whose end is before their beginning, which is shared memory, too. */
 static void wrapped_ranges(void) {
   char* const memory = musubi_alloc(4096);
   CHECK(memory != NULL);

@@ -1,4 +1,4 @@
-/* One rank of a job that tries the locks and conditions of musubi.h: synchronization_program <case>. Each
+/* A rank of a job that tries the locks and conditions of musubi.h: synchronization_program <case>. Each
  * case checks itself. */
 #include <pthread.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 
 enum { threads_of_rank = 3 };
 
-/* Runs `work` on so many threads of each rank at once. */
+/* Runs `work` on this many threads of each rank at once. */
 static void on_threads(void* (*work)(void*)) {
   pthread_t threads[threads_of_rank];
   for (size_t i = 0; i < threads_of_rank; ++i) {
@@ -58,7 +58,7 @@ static void* try_in_vain(void* unused) {
   return NULL;
 }
 
-/* One thread of the job holds the locks, all others try. */
+/* One thread of the job holds the locks, all other threads try. */
 static void busy(void) {
   for (holders_turn = 0; holders_turn < 2; ++holders_turn) {
     if (rank == ranks - 1) {
@@ -93,7 +93,7 @@ static void* read_and_write(void* number) {
     } else {
       CHECK(musubi_rdlock(7) == MUSUBI_OK);
       CHECK(page->first == page->second);
-      ++page->reads[rank][self]; /* nobody else's */
+      ++page->reads[rank][self]; /* only this thread's */
     }
     CHECK(musubi_rwunlock(7) == MUSUBI_OK);
   }
@@ -104,7 +104,7 @@ static void* read_and_write(void* number) {
 static void readers_and_writers(void) {
   page = allocate_for_all(sizeof *page);
   on_threads(read_and_write);
-  /* The last of all locks, without a barrier: a writer sees what readers wrote. */
+  /* The last of all locks, without a barrier: a writer sees the readers' writes. */
   uint64_t* const left = allocate_for_all(sizeof *left);
   CHECK(musubi_wrlock(7) == MUSUBI_OK);
   if (++*left == (uint64_t)ranks) {
@@ -155,7 +155,7 @@ static void* trade(void* number) {
   return NULL;
 }
 
-/* Two threads of each rank make, one uses, through a buffer of two. */
+/* Two threads of each rank produce, one consumes, through a buffer of two. */
 static void conditions(void) {
   buffer = allocate_for_all(sizeof *buffer);
   on_threads(trade);
@@ -200,7 +200,7 @@ static void broadcast(void) {
   if (rank == 0) CHECK(pthread_join(opener, NULL) == 0);
 }
 
-/* Nobody signals. */
+/* No thread signals. */
 static void timeout(void) {
   const uint32_t mine = (uint32_t)rank;
   CHECK(musubi_lock(mine) == MUSUBI_OK);
@@ -237,14 +237,14 @@ static void* hold_to_the_end(void* unused) {
   return NULL;
 }
 
-/* The destructor of a thread's key comes late in the thread's life, and is part of it. */
+/* The destructor of a thread's key runs late in the thread's life, and is part of it. */
 static void ends_of_threads(void) {
   CHECK(pthread_key_create(&key_of_thread, give_back_at_end) == 0);
   for (int round = 0; round < 10; ++round) on_threads(hold_to_the_end);
 }
 
-/* The largest time of 63 bits is no time that is over already: what ends waits sleeps, and its mutex is free
- * for the thread that was signalled. */
+/* The largest time of 63 bits does not count as expired: the thread that ends waits sleeps, and its mutex
+ * is free for the thread that was signalled. */
 static void centuries(void) {
   const uint32_t mine = (uint32_t)rank;
   pthread_t waiting;
@@ -252,7 +252,7 @@ static void centuries(void) {
   for (int seen = 0; !seen;) {
     CHECK(musubi_lock(mine) == MUSUBI_OK);
     seen = is_waiting;
-    usleep(100000); /* for the thread that ends waits to begin */
+    usleep(100000); /* until the thread that ends waits has begun */
     if (seen) CHECK(musubi_cond_signal(mine) == MUSUBI_OK);
     CHECK(musubi_unlock(mine) == MUSUBI_OK);
   }

@@ -1,5 +1,5 @@
-/* which_memory one|own: whether the ranks map one memory, by the names of their mappings; and that each sees
- * what the others stored. */
+/* which_memory one|own: whether the ranks map one memory, by the names of their mappings; and that each
+ * sees the other ranks' stores. */
 #include "checks.h"
 
 static int maps_one_memory(void) {

@@ -1,5 +1,5 @@
-// A program of OpenMP that calls MPI itself. Below Musubi each of its ranks is an MPI job of one process,
-// however the ranks talk: one rank alone runs main, so it says how many there are.
+// An OpenMP program that calls MPI itself. Under Musubi each of its ranks is an MPI job of one process,
+// however the ranks communicate: one rank alone runs main, so it prints their number.
 #include <mpi.h>
 #include <omp.h>
 #include <stdio.h>

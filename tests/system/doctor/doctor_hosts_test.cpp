@@ -1,4 +1,4 @@
-// `musubi doctor --hosts`, with hosts that are shells on this machine, and what runs take from its file.
+// `musubi doctor --hosts`, with hosts that are shells on this machine, and the use of its file by runs.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -15,11 +15,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-// h3 is not there.
+// h3 does not exist.
 const std::string two_of_three =
     "sh -c 'test $1 = h3 && { echo no route >&2; exit 255; }; exec sh -c \"$2\"' host";
 
-// A path of the test's own, with what is there gone at its end.
+// A path of the test's own; the file there is removed at its end.
 struct TemporaryFile {
   TemporaryFile() { ::close(::mkstemp(path.data())); }
   explicit TemporaryFile(const std::string& contents) : TemporaryFile() { std::ofstream(path) << contents; }
@@ -95,7 +95,7 @@ TEST(DoctorOfHosts, AProgramThatIsNotThereIsAProblem) {
   EXPECT_EQ(job.wait(), 127);
 }
 
-// The second host has another file at the program's place, by a namespace of mounts.
+// A mount namespace gives the second host another file at the program's path.
 TEST(DoctorOfHosts, ADifferentProgramIsNamed) {
   if (std::system("unshare --mount true 2>/dev/null") != 0) GTEST_SKIP() << "no namespaces of mounts here";
   const std::string rsh =
@@ -164,7 +164,7 @@ std::string statistics_of(std::vector<std::string> arguments, const char* progra
   return job.error();
 }
 
-// The sum of a row, 0 without one.
+// The sum of a row, 0 without such a row.
 std::uint64_t sum_of(const std::string& statistics, const std::string& counter) {
   std::stringstream lines(statistics);
   for (std::string line; std::getline(lines, line);) {
@@ -185,12 +185,13 @@ TEST(Statistics, WhatCrossesTheNetworkHasRowsOfItsOwn) {
        {std::pair{"remote_operations", "far_operations"}, std::pair{"remote_bytes", "far_bytes"},
         std::pair{"messages", "far_messages"}}) {
     EXPECT_GT(sum_of(statistics, far), 0u) << statistics;
-    EXPECT_GT(sum_of(statistics, all), sum_of(statistics, far)) << statistics;  // ranks of one host talk, too
+    // Ranks of one host communicate, too.
+    EXPECT_GT(sum_of(statistics, all), sum_of(statistics, far)) << statistics;
   }
   EXPECT_GT(sum_of(statistics, "far_trip_ns"), sum_of(statistics, "far_operations")) << statistics;
 }
 
-// Of a program in which each rank reads a stream of the other's.
+// A program in which each rank reads a stream of the other rank's.
 std::uint64_t faults_of_stream(std::vector<std::string> arguments) {
   arguments.insert(arguments.end(), {"-n", "2", "--set", "network_bandwidth=25Gbps"});
   return sum_of(statistics_of(std::move(arguments), "neighbour_reads"), "read_faults");

@@ -1,4 +1,4 @@
-// `musubi doctor` on the machine that runs the tests, which jobs of the other tests run on as well.
+// `musubi doctor` on the machine that runs the tests, and so on a machine where jobs of other tests run.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -49,7 +49,7 @@ TEST(Doctor, AJobThatDoesNotFitIsAProblem) {
   ASSERT_TRUE(report.is_object());
   EXPECT_FALSE(report["can_run"]);
   EXPECT_EQ(finding(report, "address_space")["severity"], "problem");
-  // The remedy that it names helps.
+  // The named remedy helps.
   const auto smaller = examined({"-n", "64", "--set", "heap_bytes=1GiB", "--set", "stack_bytes=1MiB"}, 0);
   ASSERT_TRUE(smaller.is_object());
   EXPECT_EQ(finding(smaller, "address_space")["severity"], "ok");
@@ -71,7 +71,7 @@ TEST(Doctor, TellsHowAProgramsAtomicsAreServed) {
   const std::size_t served = usual["jumps"].get<std::size_t>() + usual["springboards"].get<std::size_t>() +
                              usual["puns"].get<std::size_t>();
   EXPECT_EQ(usual["atomics"].get<std::size_t>() + usual["fences"].get<std::size_t>(), served);
-  // One that is made so that nothing else helps.
+  // A machine state for which nothing else helps.
   EXPECT_EQ(examined({PROGRAM_FOLDER "own_signals"}, 0)["breakpoints"], 1);
   LaunchedJob no_program({"doctor", "/etc/passwd"});
   EXPECT_NE(no_program.wait(), 0);

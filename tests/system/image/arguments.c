@@ -1,4 +1,4 @@
-// argv and the environment are read by every thread through the pointers that main got.
+// Every thread reads argv and the environment through the pointers that main got.
 #include <omp.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// Attributes of the process that one thread sets hold for all; the ids are those of one process.
+// Attributes of the process that one thread sets hold for all threads; the ids are those of one process.
 #define _GNU_SOURCE
 #include <locale.h>
 #include <omp.h>

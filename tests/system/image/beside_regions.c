@@ -1,4 +1,4 @@
-// Threads that the program makes itself go on working while its regions begin, grow and end.
+// Threads that the program creates itself go on working while its regions begin, grow and end.
 #include <omp.h>
 #include <pthread.h>
 #include <threads.h>
@@ -9,7 +9,7 @@ enum { outsiders = 2, rounds = 40, times = 20, apart = 512, many = 100000 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static long counted, asked_to_end;
-static long own[outsiders + 1][apart];  // of each outsider: written without a lock
+static long own[outsiders + 1][apart];  // words of each such thread, written without a lock
 static long filled[many];               // enough that releases close blocks
 
 static long count_once(void) {
@@ -20,7 +20,7 @@ static long count_once(void) {
   return end;
 }
 
-// Result: how often it counted.
+// Result: the number of counts.
 static int work_beside(void* given) {
   long* mine = given;
   int count = 0;

@@ -1,5 +1,5 @@
-// Threads that are cancelled while they wait: for a condition, and for a mutex, which is no place where a
-// thread can be cancelled.
+// Threads that are cancelled while they wait: for a condition, and for a mutex, which is no cancellation
+// point.
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -89,7 +89,7 @@ int main(void) {
 #pragma omp parallel reduction(+ : threads)
   threads += 1;
   CHECK(threads > 0);
-  // Nobody has left with the mutex.
+  // No thread has left with the mutex.
   CHECK(pthread_mutex_trylock(&mutex) == 0 && pthread_mutex_unlock(&mutex) == 0);
   puts("all were cancelled");
   return 0;

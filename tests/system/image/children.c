@@ -18,14 +18,14 @@ static int is_last(void) {
   return omp_get_thread_num() == omp_get_num_threads() - 1;
 }
 
-// By a way that leaves it to the others to wait.
+// By a call that leaves the wait to other threads.
 static pid_t start(int status) {
   const pid_t child = fork();
   if (child == 0) _exit(status);
   return child;
 }
 
-// A child is found by any rank that waits for it, whichever has made it.
+// Any rank that waits for a child finds it, whichever rank has made it.
 static void check_waits(void) {
   pid_t child = -1;
   int status = -1;
@@ -41,7 +41,7 @@ static void check_waits(void) {
 #pragma omp parallel
   if (is_last()) CHECK(wait(&status) == child && WEXITSTATUS(status) == 5);
   CHECK(wait(&status) == -1 && errno == ECHILD && waitpid(-1, &status, WNOHANG) == -1);
-  // Of each thread one, in any order.
+  // One child of each thread, in any order.
   int sum = 0, made = 0;
 #pragma omp parallel reduction(+ : made)
   {
@@ -62,7 +62,7 @@ static void check_waits(void) {
   CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7);
 }
 
-// The shell of a stream is waited for by whoever closes it.
+// The thread that closes the stream waits for its shell.
 static void check_streams(void) {
   FILE* output = popen("echo from main; exit 3", "r");
   char line[100];

@@ -1,5 +1,5 @@
-// Calls about the process, its queues and its time, and calls by number, in memory that is closed at the
-// caller.
+// Calls about the process, its queues and its time, and system calls by number, with arguments in memory that
+// is closed at the caller.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <mqueue.h>

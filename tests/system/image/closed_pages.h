@@ -1,5 +1,5 @@
 // Programs whose calls find arguments and results in memory that is closed at the caller, because the other
-// thread has just written it. Each call must do what it does with memory of the caller.
+// thread has just written it. Each call must behave as with memory that is open.
 #pragma once
 
 #include <errno.h>
@@ -52,7 +52,7 @@ static void run(const struct one_case* one) {
   }
 }
 
-// Runs all cases, and fails when one has failed or fewer than `least` are there.
+// Runs all cases, and fails when one has failed or fewer than `least` exist.
 static void run_all(int least) {
   memory = aligned_alloc(page_bytes, pages * page_bytes);
   CHECK(memory != NULL);

@@ -1,4 +1,4 @@
-// Calls with names and attributes of files, in memory that is closed at the caller.
+// Calls with names and attributes of files in memory that is closed at the caller.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>

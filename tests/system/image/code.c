@@ -1,5 +1,5 @@
-// Code that the program makes while it runs: in pages, in static data, and trampolines of nested functions on
-// stacks. Made by one thread, called by all.
+// Code that the program generates while it runs: in pages, in static data, and trampolines of nested
+// functions on stacks. Made by one thread, called by all.
 #define _GNU_SOURCE
 #include <omp.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-# compare_output.sh <program> <command>...: the command must print what the program prints natively with two
+# compare_output.sh <program> <command>...: the command must print the program's native output with two
 # threads.
 native=$(OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive "$1") || exit 1
 shift

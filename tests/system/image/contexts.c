@@ -1,4 +1,4 @@
-// Contexts that threads of all ranks make, enter and leave: each finds them in memory that another has
+// Contexts that threads of all ranks make, enter and leave: each finds them in memory that another thread has
 // written.
 #include <omp.h>
 #include <signal.h>
@@ -13,7 +13,7 @@ static int entered_by[generators];
 static long value[generators];
 static double rounded[generators];
 
-// Gives the multiples of its number, one at each step.
+// Yields the multiples of its number, one at each step.
 static void generate(int number) {
   for (long i = 1;; i++) {
     value[number] = i * (number + 1);
@@ -45,7 +45,7 @@ static void check_generators(void) {
   }
 }
 
-// Eight arguments, of which two come by the stack, and a context that follows the end of another.
+// Eight arguments, two of which are passed on the stack, and a context that follows the end of another.
 static long sum;
 static void add(int a, int b, int c, int d, int e, int f, int g, int h) {
   sum += a + 10 * b + 100 * c + 1000 * d + 10000 * e + 100000 * f + 1000000 * g + 10000000L * h;
@@ -67,7 +67,7 @@ static void run_chain(void) {
   CHECK(sum == 2 * 87654321L);
 }
 
-// A context has the mask of signals with which it was left, and getcontext returns each time it is entered.
+// A context has the signal mask with which it was left, and getcontext returns each time it is entered.
 static void check_mask(void) {
   static ucontext_t here;
   static volatile int times;

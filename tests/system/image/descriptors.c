@@ -27,7 +27,7 @@ static int fresh_file(void) {
   return file;
 }
 
-// What a region writes at its own places, and one behind the other.
+// A region's writes at its own offsets, and appended one after the other.
 static void check_writes(void) {
   int file = fresh_file();
 #pragma omp parallel for
@@ -51,7 +51,7 @@ static void check_writes(void) {
   CHECK(close(file) == 0);
 }
 
-// A number that was closed and came to stand for another file.
+// A number that was closed and now names another file.
 static void check_reuse(void) {
   int before = -1;
   for (int round = 0; round < 5; ++round) {
@@ -104,7 +104,7 @@ static void check_opened_elsewhere(void) {
   CHECK(close(200) == 0);
 }
 
-// The end of a pipe: nobody has a copy of a writing end that was closed.
+// The end of a pipe: no rank keeps a copy of a writing end that was closed.
 static void check_pipe(void) {
   int files[2];
   CHECK(pipe(files) == 0);
@@ -128,7 +128,7 @@ static void check_pipe(void) {
   CHECK(close(files[0]) == 0);
 }
 
-// Standard output, led into a file and back, by the first thread and by the last.
+// Standard output, redirected into a file and back, by the first thread and by the last.
 static void check_standard_output(int way) {
   int file = fresh_file();
   int kept = -1;

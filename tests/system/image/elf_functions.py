@@ -1,4 +1,4 @@
-"""What tests read out of the installed libraries: exported functions, and where each function lies."""
+"""Facts that tests read from the installed libraries: exported functions, and the place of each function."""
 
 import bisect
 import collections

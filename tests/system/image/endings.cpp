@@ -1,6 +1,6 @@
-// What a program registers for its end runs once, in C++'s order, whichever thread leaves and by which way:
-// endings <way>. What must be seen is said in CMakeLists.txt. Threads write to standard output by one line
-// each.
+// Handlers that a program registers for its end run once, in C++'s order, whichever thread leaves and by
+// which way: endings <way>. CMakeLists.txt has the expected output. Threads write to standard output by one
+// line each.
 #include <err.h>
 #include <error.h>
 #include <omp.h>
@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string>
 
-// Set by the thread that leaves, before it does.
+// Set by the leaving thread before it leaves.
 static int left_by = -1;
 static std::string long_text;
 

@@ -1,4 +1,4 @@
-# expect.sh <status> <output> <command>...: fails unless the command ends with the status and prints just
+# expect.sh <status> <output> <command>...: fails unless the command ends with the status and prints exactly
 # the output.
 status=$1
 expected=$(printf '%b' "$2")

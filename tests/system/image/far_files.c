@@ -1,5 +1,5 @@
-// Files of a rank on one host, used by threads on all of them. Natively the same, but for what hosts cannot
-// share. Usage: far_files [hosts]
+// Files of a rank on one host, used by threads on all hosts. Natively the same, except for objects that hosts
+// cannot share. Usage: far_files [hosts]
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ static int fresh_file(void) {
   return file;
 }
 
-// More than fits into a message, in both directions, in one piece and in several.
+// More than fits a message, in both directions, in one piece and in several.
 static void check_large_transfers(void) {
   int file = fresh_file();
   for (int i = 0; i < large_bytes; ++i) large[i] = (char)(i * 7 + i / 251);
@@ -76,7 +76,7 @@ static void check_records(void) {
   CHECK(lseek(file, 0, SEEK_CUR) == others * record_bytes && close(file) == 0);
 }
 
-// Attributes, copies and locks of a file; its end everywhere.
+// Attributes, copies and locks of a file; its end is seen everywhere.
 static void check_control(void) {
   int file = fresh_file(), copy = -1;
 #pragma omp parallel
@@ -96,7 +96,7 @@ static void check_control(void) {
   CHECK(write(file, "x", 1) == -1 && errno == EBADF);
 }
 
-// The last thread waits for what the first one writes.
+// The last thread waits for the first thread's write.
 static void check_pipe(void) {
   int files[2];
   CHECK(pipe(files) == 0);
@@ -125,7 +125,7 @@ static void check_folder(void) {
   CHECK(status_files == 1 && closedir(folder) == 0);
 }
 
-// A mapping that nobody writes shows the file to all; one that all may write needs one host.
+// A mapping that is never written shows the file to all threads; a mapping that all may write needs one host.
 static void check_mappings(int has_hosts) {
   int file = fresh_file();
   CHECK(write(file, large, large_bytes) == large_bytes);

@@ -1,5 +1,5 @@
-// Objects of POSIX and C++ that lie in a file which all threads map, made for one process as well as for
-// several: they order what the threads write elsewhere, too.
+// Objects of POSIX and C++ in a file which all threads map, made for one process as well as for several: they
+// also order the threads' writes elsewhere.
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -81,7 +81,7 @@ void locks() {
   for (int i = 0; i < rounds; ++i) {
     CHECK(pthread_mutex_lock(&objects->plain) == 0);
     ++counts[0];
-    if (i % 8 == 0) usleep(200);  // others sleep in the kernel
+    if (i % 8 == 0) usleep(200);  // other threads sleep in the kernel
     CHECK(pthread_mutex_unlock(&objects->plain) == 0);
     CHECK(pthread_mutex_lock(&objects->recursive) == 0 && pthread_mutex_trylock(&objects->recursive) == 0);
     ++counts[1];
@@ -122,7 +122,7 @@ void meetings() {
   }
 }
 
-// The first thread hands values to the last.
+// The first thread passes values to the last.
 void semaphores_and_waits() {
 #pragma omp parallel
   {

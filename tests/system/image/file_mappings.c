@@ -74,7 +74,7 @@ static void shared(int file) {
   char there[100];
   CHECK(pread(file, there, sizeof there, 7 * page) == sizeof there);
   CHECK(memcmp(there, memory + 7 * page, sizeof there) == 0);
-  // A part goes, the rest stays; the rest grows with the file.
+  // A part is unmapped, the rest stays; the rest grows with the file.
   CHECK(munmap(memory, page) == 0);
   CHECK(ftruncate(file, 60 * page) == 0);
   char* const moved = mremap(memory + page, (pages - 1) * page, 59 * page, MREMAP_MAYMOVE);
@@ -102,7 +102,7 @@ static void private_and_writable(int file) {
   CHECK(munmap(memory, bytes) == 0);
 }
 
-// Read into memory by mapping over a part of what was reserved.
+// Read into memory by mapping over a part of a reserved range.
 static void over_a_reservation(int file) {
   char* const memory = mmap(NULL, 100 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   CHECK(memory != MAP_FAILED);
@@ -113,7 +113,7 @@ static void over_a_reservation(int file) {
   CHECK(munmap(memory, 100 * page) == 0);
 }
 
-// A segment of System V: at one address, attached and given up by any thread.
+// A segment of System V: at one address, attached and detached by any thread.
 static void segments(void) {
   static int* memory;
   static int segment;
@@ -146,7 +146,7 @@ int main(void) {
   over_a_reservation(file);
   shared(file);
   segments();
-  // The kernel's own refusals.
+  // The kernel's own errors.
   const int read_only_file = open("/proc/self/exe", O_RDONLY);
   CHECK(mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, read_only_file, 0) == MAP_FAILED &&
         errno == EACCES);

@@ -20,7 +20,7 @@ static char pattern(int i) {
   return (char)('a' + i % 23);
 }
 
-// The first thread writes `data`, so that the last one finds it closed, and the other way round.
+// The first thread writes `data`, so that the last thread finds it closed, and vice versa.
 static void fill(void) {
   for (int i = 0; i < bytes; i++) data[i] = pattern(i);
 }
@@ -79,7 +79,7 @@ static void through_socket(void) {
   close(ends[1]);
 }
 
-// write and read, each by a thread that has to get the data first.
+// write and read, each by a thread that has to fetch the data first.
 static void round_trip(void (*write_it)(void), void (*read_it)(void)) {
 #pragma omp parallel
   {

@@ -48,7 +48,7 @@ int main(void) {
     CHECK(pthread_atfork(prepare_second, parent_second, child_second) == 0);
 #pragma omp parallel
   {
-    // The thread holds what the handler takes once more.
+    // The thread already holds the lock that the handler takes again.
     CHECK(pthread_mutex_lock(&mutex) == 0);
     const pid_t child = fork();
     if (child == 0) _exit(strcmp(order, "AacC") == 0 ? 0 : 1);

@@ -1,5 +1,5 @@
-// Children made by fork in main and in regions: each sees the memory of the moment, changes its own copy
-// alone, and starts another program.
+// Children made by fork in main and in regions: each sees the memory as it was at the fork, changes only its
+// own copy, and starts another program.
 #include <omp.h>
 #include <string.h>
 #include <sys/wait.h>

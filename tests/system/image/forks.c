@@ -1,4 +1,4 @@
-// Children made by fork: they see what the parent saw, change nothing of it, and become other programs.
+// Children made by fork: they see the parent's memory, change none of it, and become other programs.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static void in_child(void) {
   ++handlers;
 }
 
-// Writes of the child are its own; it sees those that other threads made before.
+// A child's writes are its own; it sees those that other threads made before.
 static void check_memory(const int* written_elsewhere, int* heap, int* foreign) {
   int local = 2;
   pid_t child = fork();
@@ -70,7 +70,7 @@ static void read_line(int file, char* line, size_t bytes) {
   line[length] = '\0';
 }
 
-// As subprocess of Python does it: a pipe for output, no other file, and one that tells of a failed exec.
+// As subprocess of Python does it: a pipe for output, no other file, and one that reports a failed exec.
 static void check_capture(char* const* arguments, const char* expected) {
   int output[2], failure[2], error = 0;
   CHECK(pipe(output) == 0 && pipe2(failure, O_CLOEXEC) == 0);

@@ -1,4 +1,4 @@
-// Static data of every kind, written by one thread and read by the others.
+// Static data of every kind, written by one thread and read by other threads.
 #include <math.h>
 #include <omp.h>
 #include <string.h>

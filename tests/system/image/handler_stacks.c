@@ -1,4 +1,4 @@
-// Handlers run on the stack that they have natively: that of their thread, or the one it has set aside.
+// Handlers run on the stack that they have natively: that of their thread, or its alternate stack.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <omp.h>
@@ -144,7 +144,7 @@ static void check_jumps(void) {
 
 static volatile int goes_on;
 
-// What it changes in the context holds afterwards; what it does to the registers does not.
+// A handler's changes to the context take effect; its changes to the registers do not.
 static void change(int signal, siginfo_t* information, void* context) {
   ucontext_t* const interrupted = context;
   CHECK(information->si_signo == signal && information->si_code == SI_QUEUE);

@@ -1,4 +1,4 @@
-// Memory that one thread allocates and others use, resize and free.
+// Memory that one thread allocates and other threads use, resize and free.
 #define _GNU_SOURCE
 #include <limits.h>
 #include <malloc.h>

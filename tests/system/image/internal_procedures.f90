@@ -1,4 +1,4 @@
-! Internal procedures given as arguments: called through code on the stack of the one who gives them.
+! Internal procedures given as arguments: called through code on the caller's stack.
 program internal_procedures
   use omp_lib
   implicit none

@@ -1,4 +1,4 @@
-// The ways to leave: leave <way>. What must be seen is said in CMakeLists.txt.
+// The ways to leave: leave <way>. CMakeLists.txt has the expected output.
 #include <omp.h>
 #include <pthread.h>
 #include <string.h>

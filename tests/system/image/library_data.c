@@ -1,4 +1,4 @@
-// A library with OpenMP inside: its static data are one in the job, whoever touches them.
+// A library with OpenMP inside: its static data exist once in the job, whichever thread uses them.
 #include "library_data.h"
 
 #include <omp.h>

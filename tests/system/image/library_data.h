@@ -1,4 +1,4 @@
-// What a library of the tests offers: its own regions over its own static data.
+// The interface of a test library: its own regions over its own static data.
 #pragma once
 
 #ifdef __cplusplus

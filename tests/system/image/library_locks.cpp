@@ -1,5 +1,5 @@
-// What libstdc++ guards by mutexes of its own: shared pointers that threads exchange by functions, and the
-// lists of iterators that debug mode keeps. Threads of all ranks do both at the same time.
+// Objects that libstdc++ guards by mutexes of its own: shared pointers that threads exchange by functions,
+// and the lists of iterators that debug mode keeps. Threads of all ranks use both at the same time.
 #define _GLIBCXX_DEBUG
 #include <omp.h>
 
@@ -56,7 +56,7 @@ static void walk_containers() {
     for (const int word : words) sum += word;
   }
   CHECK(sum == omp_get_max_threads() * (rounds / 20) * 200L);
-  // An iterator that one thread has made, and that another invalidates.
+  // An iterator that one thread has made, and that another thread invalidates.
   std::vector<int>::iterator first = numbers.begin();
 #pragma omp parallel
   if (omp_get_thread_num() == omp_get_num_threads() - 1) numbers.clear();

@@ -1,4 +1,4 @@
-// Memory that the C library allocates for the program: made by one thread, used and freed by others.
+// Memory that the C library allocates for the program: made by one thread, used and freed by other threads.
 #define _GNU_SOURCE
 #include <argz.h>
 #include <dirent.h>

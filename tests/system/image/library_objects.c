@@ -48,7 +48,7 @@ static void check_folders(void) {
 #pragma omp parallel reduction(+ : named)
   named += (int)strlen(first->d_name);
   CHECK(named == length * omp_get_max_threads());
-  // Each entry once, whoever reads it.
+  // Each entry once, whichever thread reads it.
 #pragma omp parallel reduction(+ : seen)
   for (int more = 1; more;) {
 #pragma omp critical
@@ -59,7 +59,7 @@ static void check_folders(void) {
     }
   }
   CHECK(seen == files);
-  // Streams side by side in one block, which other ranks take again and again while the kernel lists.
+  // Adjacent streams in one block, which other ranks take repeatedly while the kernel lists.
 #pragma omp parallel for schedule(static, 1)
   for (int i = 0; i < 40; ++i) {
     DIR* own = opendir(folder);

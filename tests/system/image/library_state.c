@@ -1,5 +1,5 @@
-// State that the C library keeps between calls, and variables that it shares with the program: one in the
-// job.
+// State that the C library keeps between calls, and variables that it shares with the program, exist once in
+// the job.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -125,7 +125,7 @@ static void check_zone(void) {
   CHECK(right == omp_get_max_threads());
 }
 
-// What main has got in memory of the C library, and what another thread has.
+// Results in memory of the C library, one got by main, one by another thread.
 static void check_results(void) {
   const time_t moment = 86400;
   const char* text = ctime(&moment);

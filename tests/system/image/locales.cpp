@@ -1,5 +1,5 @@
 // Locales that one thread makes and all use: objects of C with their tables and texts, named ones of C++ with
-// their facets, and what setlocale and nl_langinfo give.
+// their facets, and the results of setlocale and nl_langinfo.
 #include <iconv.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -99,7 +99,7 @@ static bool converts(iconv_t conversion) {
   return iconv(conversion, &in, &in_left, &out, &out_left) == 0 && std::strcmp(utf, "\xc3\xa4") == 0;
 }
 
-// Each thread its own of main's, then one made and used in alternation; a closed one's memory is used again.
+// All threads use main's conversion in turn, and another thread closes it; its memory is used again.
 static void share_conversions() {
   for (int round = 0; round < 3; ++round) {
     const iconv_t made = iconv_open("UTF-8", "ISO-8859-1");

@@ -1,5 +1,5 @@
-// Mutexes and read-write locks of POSIX by their own rules, whichever threads meet: a thread owns them, not a
-// task; readers share; errors and deadlines are the standard's.
+// Mutexes and read-write locks of POSIX by their own rules, whichever threads contend: a thread owns them,
+// not a task; readers share; errors and deadlines are the standard's.
 #include <pthread.h>
 #include <threads.h>
 #include <time.h>

@@ -1,5 +1,6 @@
-// Descriptors in a job of many ranks: how many a rank uses does not grow with the ranks, and each rank opens
-// files for all, and more than it has numbers for (but not if a word is given). Natively the same.
+// Descriptors in a job of many ranks: a rank's number of descriptors does not grow with the ranks, each rank
+// opens files for all, and more files than it has numbers for (unless an argument is given). Natively the
+// same.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -47,7 +48,7 @@ static void check_files(void) {
   }
 }
 
-// They are this rank's alone then.
+// Then they belong to this rank alone.
 static void check_more_than_numbers(void) {
 #pragma omp parallel
   {

@@ -1,5 +1,5 @@
-// Anonymous mappings and the program's break: one memory for all threads, given back piece by piece by
-// anybody.
+// Anonymous mappings and the program's break: one memory for all threads, which any thread unmaps piece by
+// piece.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +64,7 @@ static void mapped_there_unmapped_here(void) {
   }
 }
 
-// What is unmapped on another rank must come back to its owner, else this takes more memory than there is.
+// Memory unmapped on another rank must return to its owner, otherwise this takes more memory than there is.
 static void much_in_turn(void) {
   enum { rounds = 600 };
   const size_t bytes = (size_t)64 << 20;
@@ -113,7 +113,7 @@ static void moved(void) {
   CHECK(all_are(memory, 500 * page, 4));
   CHECK(mremap(memory, 500 * page, 2 * page, 0) == memory);
   CHECK(all_are(memory, 2 * page, 4));
-  // Grown again it shows zeros, not what was there.
+  // Grown again it shows zeros, not the old bytes.
   memory = mremap(memory, 2 * page, 300 * page, MREMAP_MAYMOVE);
   CHECK(memory != MAP_FAILED && all_are(memory, 2 * page, 4) && all_are(memory + 2 * page, 298 * page, 0));
   CHECK(munmap(memory, 300 * page) == 0);
@@ -148,7 +148,7 @@ static void emptied(void) {
   CHECK(munmap(memory, 20 * page) == 0);
 }
 
-// Reserved first, made usable bit by bit.
+// Reserved first, made accessible piece by piece.
 static void reserved(void) {
   const size_t bytes = (size_t)256 << 20;
   char* const memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -203,7 +203,7 @@ static void program_break(void) {
   CHECK(brk(base) == 0);
 }
 
-// What the kernel refuses is refused by it.
+// The kernel itself refuses calls that it would refuse natively.
 static void refused(void) {
   CHECK(mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED && errno == EINVAL);
   CHECK(mmap(NULL, page, PROT_READ, MAP_PRIVATE, 987, 0) == MAP_FAILED && errno == EBADF);

@@ -37,7 +37,7 @@ int main() {
   }
   CHECK(handler_calls == 3);
 
-  // An alignment that is no power of two, too, is the program's affair.
+  // An alignment that is no power of two is passed to the program's own functions, too.
   caught = false;
   try {
     static void* volatile never = operator new(100, std::align_val_t(24));

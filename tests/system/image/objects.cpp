@@ -1,4 +1,4 @@
-// Objects with constructors and destructors: made once, destroyed once, whatever the number of ranks.
+// Objects with constructors and destructors: constructed once, destroyed once, whatever the number of ranks.
 #include <omp.h>
 
 #include <iostream>

@@ -1,5 +1,5 @@
-// Opens a library, outside of regions or by the thread of a region whose number is given: every thread of the
-// job can use it then, and its data are one.
+// Loads a library, outside of regions or by the thread of a region whose number is given: every thread of the
+// job can use it then, and its data exist once.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <omp.h>
@@ -69,7 +69,7 @@ static void check_use(void) {
   CHECK(counted() == 3000);
 }
 
-// Two threads open the same library at the same time, and others meanwhile work on shared memory.
+// Two threads load the same library at the same time, while other threads work on shared memory.
 static void open_at_the_same_time(void) {
   static void* handles[64];
   static long work[64][512];

@@ -1,4 +1,4 @@
-"""A program without OpenMP that opens a library with OpenMP: the argument is its path."""
+"""A program without OpenMP that loads a library with OpenMP: the argument is its path."""
 
 import ctypes
 import sys

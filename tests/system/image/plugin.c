@@ -1,4 +1,4 @@
-// A library that is opened while the program runs; its constructor opens another one, by a name that only
+// A library that is loaded while the program runs; its constructor loads another one, by a name that only
 // this library's search path finds.
 #include <dlfcn.h>
 #include <omp.h>

@@ -1,4 +1,4 @@
-// What the constructor of plugin.c opens.
+// The library that the constructor of plugin.c loads.
 static int values[3000];
 static int constructed;
 

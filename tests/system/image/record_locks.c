@@ -1,5 +1,5 @@
-// Record locks belong to the process: what one thread has locked does not exclude another one, and any of
-// them unlocks it, while a child is excluded.
+// Record locks belong to the process: one thread's lock does not exclude another thread, and any thread can
+// unlock it, while a child is excluded.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

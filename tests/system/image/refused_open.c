@@ -1,4 +1,4 @@
-// Ways to open a library that a job of several ranks refuses: null, and a text.
+// Ways to load a library that a job of several ranks refuses: null, and a text.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 

@@ -1,5 +1,5 @@
-// Processes made past the C library, and what would end a thread inside the runtime, are refused by name, and
-// the program goes on.
+// Processes made past the C library, and calls that would end a thread inside the runtime, are refused by
+// name, and the program goes on.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <omp.h>

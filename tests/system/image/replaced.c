@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv) {
   const int who = argc > 1 ? atoi(argv[1]) : 0;
-  // Of a child nothing is said.
+  // Nothing is printed about a child.
   const pid_t child = vfork();
   if (child == 0) {
     execl("/bin/sh", "sh", "-c", "exit 3", (char*)NULL);

@@ -1,6 +1,6 @@
 #!/bin/bash
-# second_start.sh <musubi> <program>: the first start decodes code, and the next ones decode none. Two at once
-# are as good. Without scan_cache each start decodes, and where the folder cannot be made, too.
+# second_start.sh <musubi> <program>: the first start decodes code, and later starts decode none, even two at
+# once. Without scan_cache each start decodes, and also if the folder cannot be made.
 musubi=$1
 program=$2
 folder=$(mktemp -d) || exit 1
@@ -10,7 +10,7 @@ decoded() { # <scan_cache>
   "$musubi" run -n 2 --set stats=true --set scan_cache="$1" "$program" 2>&1 |
     awk '$1 == "scanned_bytes" {found = $NF} END {print found + 0}'
 }
-check() { # <what> <number> <condition>
+check() { # <name> <number> <condition>
   echo "$1: $2 bytes"
   [ "$2" "${@:3}" ] || exit 1
 }

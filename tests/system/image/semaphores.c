@@ -1,4 +1,4 @@
-// Semaphores in memory that all threads share hand on turns and data.
+// Semaphores in memory that all threads share pass turns and data.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +66,7 @@ static void post(int signal) {
   sem_post(&signalled);
 }
 
-// What a handler may do.
+// Calls that a handler may make.
 static void check_handler(void) {
   CHECK(sem_init(&signalled, 0, 0) == 0 && signal(SIGUSR1, post) != SIG_ERR);
 #pragma omp parallel

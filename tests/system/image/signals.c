@@ -1,6 +1,6 @@
-// What one thread says about signals holds for all, and a signal is handled once.
+// A thread's settings of signals hold for all threads, and a signal is handled once.
 //   signals            as it is
-//   signals launcher   besides: the launcher gets a signal that it passes on
+//   signals launcher   in addition: the launcher gets a signal that it passes on
 #define _GNU_SOURCE
 #include <errno.h>
 #include <omp.h>
@@ -90,7 +90,7 @@ static void check_handlers(void) {
   }
 }
 
-// A handler that serves for one signal, and installs itself again.
+// A one-shot handler, which installs itself again.
 static void check_once(void) {
   CHECK(sysv_signal(SIGUSR1, count_and_install_again) != SIG_ERR);
 #pragma omp parallel
@@ -227,7 +227,7 @@ static void check_limits(void) {
   CHECK(getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_cur == 0);
 }
 
-// It passes on to all ranks what it gets: handled once, and nobody dies.
+// The launcher passes its signals on to all ranks: handled once, and no rank dies.
 static void check_launcher(void) {
   CHECK(signal(SIGTERM, count_signal) != SIG_ERR);
   CHECK(kill(getppid(), SIGTERM) == 0);

@@ -1,5 +1,5 @@
-// Signals of the process reach a thread that can take them, wherever they come up, and whatever the others
-// do.
+// Signals of the process reach a thread that can take them, wherever they are raised, and whatever the other
+// threads do.
 #define _GNU_SOURCE
 #include <omp.h>
 #include <pthread.h>
@@ -101,7 +101,7 @@ static void check_timers(void) {
   CHECK(value_handled == 23 && timer_delete(timer) == 0);
 }
 
-// All threads but one wait for that one, which takes no signals and waits for the handler.
+// All threads but one wait for that thread, which takes no signals and waits for the handler.
 static void check_while_all_wait(int at_lock) {
   const struct itimerval often = {{0, 20000}, {0, 20000}}, never = {{0, 0}, {0, 0}};
   set_handler(SIGALRM);

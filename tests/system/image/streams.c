@@ -77,7 +77,7 @@ static void check_writing(void) {
   CHECK(ferror(file) == 0 && fclose(file) == 0);
 }
 
-// One in critical is behind the one before.
+// A line in critical follows the previous one.
 static void check_order(void) {
   FILE* file = fopen(name_of_file, "w+");
   int next = 0, number;
@@ -97,7 +97,7 @@ static void check_order(void) {
   CHECK(fclose(file) == 0);
 }
 
-// Reading on another thread takes what the call used, and no more.
+// Reading on another thread consumes the bytes that the call used, and no more.
 static void check_reading(void) {
   FILE* file = fopen(name_of_file, "w+");
   fputs("first line\n12 34 word\nthird\nx\n", file);

@@ -1,4 +1,4 @@
-// A key of data of threads is the same key for all threads, whoever makes it and when.
+// A key of thread-specific data is the same key for all threads, whichever thread makes it, and whenever.
 #include <omp.h>
 #include <pthread.h>
 #include <threads.h>
@@ -47,7 +47,7 @@ int main(void) {
     CHECK(pthread_create(&thread, NULL, set_and_end, NULL) == 0 && pthread_join(thread, NULL) == 0);
   }
   CHECK(destroyed == omp_get_max_threads());
-  // By several at the same time: each is another.
+  // By several threads at the same time: the keys are distinct.
 #pragma omp parallel for schedule(static, 1)
   for (int i = 0; i < keys; ++i) CHECK(pthread_key_create(&made[i], NULL) == 0);
   for (int i = 0; i < keys; ++i) {

@@ -1,4 +1,4 @@
-// Threads that the program makes itself, and its own signal handlers, beside a team.
+// Threads that the program creates itself, and its own signal handlers, next to a team.
 #include <omp.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-// Threads that the program makes at any rank: others join them and name them, use what lies on their stacks,
-// and no two have one id.
+// Threads that the program creates at any rank: other threads join and name them and use data on their
+// stacks, and no two have one id.
 #include <errno.h>
 #include <omp.h>
 #include <pthread.h>
@@ -26,12 +26,12 @@ int members() {
 int member() {
   return omp_get_thread_num();
 }
-// Each acts on what the next has made.
+// Each acts on the thread that the next rank has made.
 int next() {
   return (member() + 1) % omp_get_num_threads();
 }
 
-// Plain memory, which the thread has written before it ended.
+// Plain memory, which the thread wrote before it ended.
 std::vector<int> written;
 
 void check_joins() {
@@ -160,7 +160,7 @@ struct Point {
   long x, y;
 };
 
-// The team works on what lies on the stack of a thread that is none of its own.
+// The team works on data on the stack of a thread that is not in it.
 void check_stacks() {
   for (int i = 0; i < 20; ++i) {
     Point* place = nullptr;
@@ -181,7 +181,7 @@ void check_stacks() {
   }
 }
 
-// Far more than there are stacks, so that they are used again.
+// Far more threads than stacks, so that stacks are reused.
 void check_churn() {
   std::atomic<long> sum{0};
 #pragma omp parallel

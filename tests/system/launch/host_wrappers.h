@@ -1,4 +1,4 @@
-// Commands that stand for ssh, with hosts that are this machine.
+// Commands that replace ssh, with hosts that are this machine.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The processes of a job over several hosts, by what they are.
+// The processes of a job over several hosts, by their role.
 #pragma once
 
 #include <fstream>
@@ -21,7 +21,7 @@ inline std::string command_of(pid_t process) {
   return words;
 }
 
-// As /proc tells: 'R', 'S', 'T' ... 0: there is none.
+// As /proc shows it: 'R', 'S', 'T' ... 0: no such process.
 inline char state_of(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string text;

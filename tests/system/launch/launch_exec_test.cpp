@@ -1,4 +1,4 @@
-// Jobs that another launcher starts, by `musubi exec`: what the user sees is what it is with `musubi run`.
+// Jobs that another launcher starts, by `musubi exec`: the user sees the same as with `musubi run`.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <linux/if_ether.h>
@@ -68,8 +68,8 @@ const auto name_of_launcher = [](const auto& info) { return info.param.name; };
 INSTANTIATE_TEST_SUITE_P(Exec, OtherLaunchers, testing::Values(pmi_launcher(), mpich(), open_mpi()),
                          name_of_launcher);
 
-// Whichever process of the launcher's dies: of the leading one, of another rank, the launcher itself. The
-// test's launcher ends nobody.
+// Any process of the launcher's dies: that of rank 0, of another rank, the launcher itself. The test's
+// launcher ends no process.
 TEST(Exec, NothingIsLeftWhoeverDies) {
   for (const std::size_t victim : {0u, 1u, 3u}) {
     LaunchedJob job(exec_by(pmi_launcher(), 4, {"ready"}));
@@ -87,7 +87,7 @@ TEST(Exec, NothingIsLeftWhoeverDies) {
   }
 }
 
-// Of all that crosses the network: the proxies' first words, and no variable of the environment.
+// All bytes that cross the network: the proxies' first words, and no variable of the environment.
 TEST(Exec, OrdersCannotBeReadOnTheirWay) {
   const int network = ::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(ETH_P_ALL));
   if (network < 0) GTEST_SKIP() << "this user may not listen to the network";
@@ -201,7 +201,7 @@ TEST(Exec, SrunWithoutAnExchangeIsRefusedOnce) {
   }
 }
 
-// In place of Slurm's command: says what it was asked.
+// Replaces Slurm's command: prints its arguments.
 class FakeSrun {
  public:
   explicit FakeSrun(const std::string& kinds) {

@@ -1,5 +1,5 @@
-// Jobs over several hosts under faults: deaths, stops and silences of everything that takes part. The job
-// ends within a bounded time, one line says who and where, and nothing remains.
+// Jobs over several hosts under faults: deaths, stops and silences of every process that takes part. The job
+// ends within a bounded time, one line names the process and its host, and nothing remains.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ TEST(HostFaults, KilledLauncherTakesAllHostsWithIt) {
   EXPECT_EQ(left.of(job), "");
 }
 
-// rsh in between, as a process of its own: the channel outlives it.
+// rsh in between, as a separate process: the channel outlives it.
 TEST(HostFaults, KilledRshEndsTheJob) {
   const std::string rsh = "sh -c 'sh -c \"$2\"; exit $?' host";
   LaunchedJob job(run_on_hosts("h1:2,h2:2", {"ready"}, {}, rsh));
@@ -74,7 +74,7 @@ TEST(HostFaults, AStoppedProxyIsSilentAndItsHostLost) {
   EXPECT_EQ(left.of(job), "");
 }
 
-// Stopped by what it cannot catch: its proxies end the ranks, and it says so when it goes on.
+// Stopped by a signal that cannot be caught: its proxies end the ranks, and it says so when it goes on.
 TEST(HostFaults, ProxiesDoNotWaitForALauncherThatIsSilent) {
   LaunchedJob job(run_on_hosts("h1:2,h2:2", {"ready"}, {"--set", "host_timeout=1s"}));
   wait_until_ready(job);
@@ -124,7 +124,7 @@ TEST(HostFaults, HundredRandomKillsLeaveNothing) {
     LeftOvers left;
     left.look_at(job);
     noted += left.noted();
-    // Whatever the job is at that moment: shells that are about to be proxies, proxies, ranks, the launcher.
+    // In any state of the job: shells that will become proxies, proxies, ranks, the launcher.
     std::vector<pid_t> victims = job.processes();
     victims.push_back(job.launcher());
     ::kill(victims[random.below(victims.size())], SIGKILL);

@@ -1,4 +1,4 @@
-// Jobs over several hosts, which are shells on this machine: what a user sees is what it is on one host.
+// Jobs over several hosts, which are shells on this machine: the user sees the same as on one host.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 namespace musubi::test {
 namespace {
 
-// A file of the test's own, gone at its end.
+// A file of the test's own, removed at its end.
 struct TemporaryFile {
   explicit TemporaryFile(const std::string& contents) {
     const int file = ::mkstemp(path.data());
@@ -220,14 +220,14 @@ TEST(Hosts, QuitAsksAllHostsForAReport) {
   wait_until_ready(job);
   job.send(SIGQUIT);
   EXPECT_TRUE(eventually([&] { return lines_of(job.error()) >= 3; })) << job.error();
-  EXPECT_NE(job.error().find("musubi: what the threads of the job do:\n  rank 0 (pid "), std::string::npos);
+  EXPECT_NE(job.error().find("musubi: the threads of the job:\n  rank 0 (pid "), std::string::npos);
   EXPECT_NE(job.error().find(" on h2)"), std::string::npos) << job.error();
   job.send(SIGTERM);
   EXPECT_EQ(job.wait(), 128 + SIGTERM);
 }
 
 TEST(Hosts, HostsThatCannotBeUsedAreNamedBeforeTheStart) {
-  // h2 says something and fails, h3 does not know the command.
+  // h2 prints a line and fails, h3 does not know the command.
   const std::string rsh =
       "sh -c 'case $1 in h2) echo no route to $1 >&2; exit 255;; h3) exec sh -c \"exec /nowhere/musubi "
       "proxy\";; *) exec sh -c \"$2\";; esac' host";
@@ -263,7 +263,7 @@ TEST(Hosts, WrongHostsAreRefused) {
        {"h1:0", "h1:", "h1,,h2", "-oProxyCommand=x", "h1:2:3", "h1;reboot", "h$(reboot)"}) {
     LaunchedJob job(run_on_hosts(hosts, {"gather", "1", "1"}));
     EXPECT_EQ(job.wait(), 2) << hosts;
-    EXPECT_NE(job.error().find("is no host"), std::string::npos) << job.error();
+    EXPECT_NE(job.error().find("is not a host"), std::string::npos) << job.error();
   }
   LaunchedJob many(run_on_hosts("h1:2", {"gather", "1", "1"}, {"-n", "3"}));
   EXPECT_EQ(many.wait(), 2);

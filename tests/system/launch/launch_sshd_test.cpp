@@ -17,7 +17,7 @@ int free_port() {
   return 20000 + ::getpid() % 20000;
 }
 
-// Processes whose command line has `words`, of all users' jobs: those behind sshd do not carry the job's
+// Processes whose command line has `words`, of all users' jobs: those started by sshd do not carry the job's
 // mark.
 std::vector<pid_t> all_with(const std::string& words) {
   std::vector<pid_t> found;
@@ -28,7 +28,7 @@ std::vector<pid_t> all_with(const std::string& words) {
   return found;
 }
 
-// What the command line of the ranks of this test, and of no other, has as its last word.
+// The last word of the command line of this test's ranks, and of no other test's.
 std::string mark() {
   static int count = 0;
   return "mark-" + std::to_string(::getpid()) + "-" + std::to_string(++count);

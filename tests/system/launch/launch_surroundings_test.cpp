@@ -1,5 +1,5 @@
-// What a job finds when it begins, and what becomes of its files: signals that are ignored, standard files
-// that are closed, outputs that cannot be written. Each on one host and over two.
+// The environment of a starting job, and the fate of its files: ignored signals, closed standard files,
+// outputs that cannot be written. Each on one host and over two.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 namespace musubi::test {
 namespace {
 
-// As ssh does, and worse: what it starts ignores none of the launcher's signals, but another one.
+// As ssh does, and worse: its child ignores none of the launcher's signals, but another one.
 const std::string forgetful_host =
     "sh -c 'exec env --default-signal --ignore-signal=WINCH sh -c \"$2\"' host";
 
@@ -66,7 +66,7 @@ TEST_P(Surroundings, AnIgnoredSignalEndsNothingHoweverOftenItComes) {
     wait_until_ready(ranks);
     for (int time = 0; time < 3; ++time) {
       ranks.send(signal);
-      std::this_thread::sleep_for(std::chrono::milliseconds(250));  // a second request to end comes so late
+      std::this_thread::sleep_for(std::chrono::milliseconds(250));  // then a second request to end
     }
     EXPECT_EQ(ranks_of_job(ranks).size(), 2u) << option;
     ranks.send(SIGUSR2);
@@ -99,7 +99,7 @@ TEST_P(Surroundings, AnOutputThatCannotBeWrittenIsSaidOnceAndTheJobGoesOn) {
   EXPECT_EQ(lines_of(errors.output()), 4u) << "the other output is written";
 }
 
-// A limit on the size of files ends a process by a signal, if that does not ignore it.
+// A limit on the size of files ends a process by a signal, unless the process ignores it.
 TEST_P(Surroundings, AnOutputBeyondTheLimitOfFilesIsSaid) {
   const std::string path = testing::TempDir() + "surroundings-" + std::to_string(::getpid());
   LaunchedJob ranks(
@@ -136,8 +136,8 @@ TEST_P(Surroundings, ARankThatClosesEveryFileIsNamedItself) {
   EXPECT_TRUE(ranks.vanished());
 }
 
-// Stopped and continued by what the terminal's key does; here by a signal to the launcher alone, as the ranks
-// of other hosts get it.
+// Stopped and continued by the terminal's key; here by a signal to the launcher alone, as the ranks of other
+// hosts get it.
 TEST(Hosts, RanksStopWithTheLauncherAndGoOnWithIt) {
   for (const char* act : {"ready", "stops_itself"}) {
     LaunchedJob job(run_on_hosts("h1:2,h2", {act}));

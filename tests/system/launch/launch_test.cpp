@@ -34,7 +34,7 @@ TEST(Launch, StatusOfTheRankThatFinishes) {
   for (const char* rank : {"0", "2"}) {
     LaunchedJob job(run_ranks(3, {"finish", rank, "42"}, {"--set", "abort_timeout=100ms"}));
     EXPECT_EQ(job.wait(), 42);
-    EXPECT_EQ(job.error(), "") << "the others end without a word";
+    EXPECT_EQ(job.error(), "") << "the other ranks end silently";
     EXPECT_TRUE(job.vanished());
   }
 }
@@ -115,7 +115,7 @@ TEST(Launch, SlowReaderHoldsTheRanksBackAndLosesNothing) {
   LaunchedJob::Options options{run_ranks(4, {"lines", "40", "500000"})};
   options.keep_reading = false;
   LaunchedJob job(options);
-  // Nobody reads: the ranks must wait with their output, and supervision must go on.
+  // No process reads: the ranks must wait with their output, and supervision must go on.
   EXPECT_TRUE(eventually([&] { return job.processes().size() == 4; }));
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_EQ(job.processes().size(), 4u) << "40 MB cannot have gone anywhere";
@@ -246,18 +246,18 @@ TEST(Launch, HundredRandomKillsLeaveNothing) {
         << "round " << round << ", " << moment.text() << ": " << status << job.error();
     ASSERT_EQ(left.of(job), "") << "round " << round << ", " << moment.text();
   }
-  EXPECT_GE(noted, 100u);  // there was something to be left
+  EXPECT_GE(noted, 100u);  // the job had something to leave
 }
 
-// What the test above looks for can be found.
+// The objects that the test above looks for can be found.
 TEST(Launch, WhatIsLeftIsSeen) {
   LaunchedJob job(run_ranks(2, {"ready"}));
   wait_until_ready(job);
-  // A file that the job's processes have, in the folder that is searched.
+  // A file that the job's processes have open, in the folder that is searched.
   LeftOvers left;
   left.look_at(job);
   ASSERT_GE(left.noted(), 2u);
-  // Something else gets hold of the job's memory file.
+  // Another process gets hold of the job's memory file.
   int held = -1;
   const std::string files = "/proc/" + std::to_string(job.launcher()) + "/fd";
   for (const auto& file : std::filesystem::directory_iterator(files)) {

@@ -73,8 +73,8 @@ LaunchedJob::LaunchedJob(Options options) : mark_(next_mark()) {
   environment.push_back(nullptr);
   launcher_ = ::fork();
   if (launcher_ == 0) {
-    // A group of its own: in an orphaned process group, in which containers often start programs, SIGTSTP
-    // does nothing.
+    // A group of its own: in an orphaned process group, in which containers often start programs, SIGTSTP has
+    // no effect.
     ::setpgid(0, 0);
     ::dup2(input.read_end, 0);
     ::dup2(output.write_end, 1);

@@ -15,15 +15,15 @@ namespace musubi::test {
 class LaunchedJob {
  public:
   struct Options {
-    std::vector<std::string> arguments;         // of musubi, from `run` on
+    std::vector<std::string> arguments;         // arguments of musubi, from `run` on
     std::vector<std::string> before = {};       // another launcher, and its options, which starts musubi
     std::vector<std::string> environment = {};  // added
-    bool keep_reading = true;                   // false: nobody reads stdout until read_on()
+    bool keep_reading = true;                   // false: stdout is not read until read_on()
     bool close_output = false;                  // the reader of stdout goes away at once
   };
   explicit LaunchedJob(Options options);
   explicit LaunchedJob(std::vector<std::string> arguments);
-  // Kills what is left of the job.
+  // Kills all remaining processes of the job.
   ~LaunchedJob();
 
   pid_t launcher() const { return launcher_; }
@@ -36,7 +36,7 @@ class LaunchedJob {
   std::string output() const;
   std::string error() const;
 
-  // Processes that carry this job's mark in their environment, the launcher not counted.
+  // Processes that carry this job's mark in their environment, except the launcher.
   std::vector<pid_t> processes() const;
   // Whether none is left, with some seconds' patience.
   bool vanished() const;
@@ -53,10 +53,11 @@ class LaunchedJob {
   std::thread output_reader_, error_reader_;
 };
 
-// Looks again and again until the condition holds; false after `seconds`.
+// Tests repeatedly until the condition holds; false after `seconds`.
 bool eventually(const std::function<bool()>& condition, int seconds = 20);
 
-// rank_program says that it is ready on rank 0, once all ranks have joined. Fails the test when it does not.
+// rank_program prints on rank 0 that it is ready, once all ranks have joined. Fails the test when it does
+// not.
 void wait_until_ready(LaunchedJob& job);
 
 std::size_t count_of(const std::string& text, const std::string& part);

@@ -20,7 +20,7 @@ std::string link_of(const fs::path& path) {
   return length > 0 ? std::string(name, static_cast<std::size_t>(length)) : "";
 }
 
-// What a process has, by the names that `LeftOvers` gives things; and files that bear our name.
+// The objects of a process, by the names that `LeftOvers` gives them; and files with Musubi's name.
 void add_things(pid_t process, std::set<std::string>& things, std::set<std::string>& files) {
   const fs::path folder = "/proc/" + std::to_string(process);
   std::error_code ignored;
@@ -57,7 +57,7 @@ std::set<std::string> files_with_our_name() {
   return found;
 }
 
-// Those of the things noted that a process of this machine still has.
+// The noted objects that a process of this machine still has.
 std::string still_held(const std::set<std::string>& noted) {
   std::string text;
   std::error_code ignored;
@@ -77,7 +77,7 @@ std::string still_held(const std::set<std::string>& noted) {
 
 void LeftOvers::look_at(const LaunchedJob& job) {
   for (const pid_t process : job.processes()) add_things(process, things_, files_);
-  // What the caller has as well was inherited from it, or from where it was started.
+  // Objects that the caller has as well were inherited from it, or from where it was started.
   std::set<std::string> own, ignored;
   add_things(::getpid(), own, ignored);
   for (const std::string& thing : own) things_.erase(thing);

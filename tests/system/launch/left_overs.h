@@ -1,4 +1,4 @@
-// What a job might leave behind: processes, memory that one of them still holds, files.
+// Possible remains of a job: processes, memory that one of them still holds, files.
 #pragma once
 
 #include <sys/types.h>
@@ -11,15 +11,15 @@
 
 namespace musubi::test {
 
-// Look at a job while it runs, then ask what is left of it when it has ended. Other jobs on the machine do
-// not count.
+// Look at a job while it runs, then ask for its remains when it has ended. Other jobs on the machine do not
+// count.
 class LeftOvers {
  public:
-  // Notes what the job's processes have open or mapped now: memory files and sockets, which have no names,
-  // and files that bear Musubi's.
+  // Records the objects that the job's processes have open or mapped now: memory files and sockets, which
+  // have no names, and files with Musubi's.
   void look_at(const LaunchedJob& job);
 
-  // A line for each thing of those that some process still has, for each file that still exists, and for each
+  // A line for each recorded object that a process still has, for each file that still exists, and for each
   // process of the job. Waits some seconds for the kernel. Empty: nothing is left.
   std::string of(const LaunchedJob& job) const;
 

@@ -1,5 +1,5 @@
-// Random moments in a job's life that replay: drawn from a seed, and named by events that are counted, not by
-// time.
+// Random moments in a job's life that can be replayed: drawn from a seed, and defined by counted events, not
+// by time.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace musubi::test {
 
-// Of LAUNCH_TEST_SEED, or a new one; printed. Not MUSUBI_...: the jobs would take it for a setting.
+// From LAUNCH_TEST_SEED, or a new one; printed. Not MUSUBI_...: the jobs would take it for a setting.
 inline std::uint64_t seed_of_test() {
   const char* given = std::getenv("LAUNCH_TEST_SEED");
   const std::uint64_t seed =
@@ -24,10 +24,10 @@ inline std::uint64_t seed_of_test() {
 }
 
 struct Moment {
-  std::size_t processes = 0;  // so many ranks execute the program
-  std::size_t lines = 0;      // and so many lines have been printed
+  std::size_t processes = 0;  // this many ranks execute the program
+  std::size_t lines = 0;      // and this many lines have been printed
 
-  // Of a job of `ranks` ranks: in one case of three while its ranks are being started.
+  // For a job of `ranks` ranks: in one case of three while its ranks are being started.
   static Moment draw(Random& random, std::size_t ranks, std::size_t lines_max) {
     if (random.below(3) == 0) return {random.below(ranks + 1), 0};
     return {ranks, random.between(0, lines_max)};
@@ -35,7 +35,7 @@ struct Moment {
   std::string text() const {
     return std::to_string(processes) + " processes, " + std::to_string(lines) + " lines";
   }
-  // False when it does not come.
+  // False when the moment does not come.
   bool await(const LaunchedJob& job) const {
     return eventually([&] {
       const std::string output = job.output();

@@ -1,4 +1,4 @@
-// Launchers of other people that start ranks by `musubi exec`.
+// Third-party launchers that start ranks by `musubi exec`.
 #pragma once
 
 #include <unistd.h>
@@ -14,8 +14,8 @@ namespace musubi::test {
 struct OtherLauncher {
   std::string name;
   std::vector<std::string> command;      // before the number of ranks
-  std::vector<std::string> environment;  // that it needs here
-  std::string missing;                   // why it is not to be had; empty: it is
+  std::vector<std::string> environment;  // needed by the launcher here
+  std::string missing;                   // the reason why it is not available; empty: it is
 };
 
 inline std::string missing_command(const std::string& command, const std::string& package) {
@@ -53,7 +53,7 @@ inline LaunchedJob::Options exec_by(const OtherLauncher& launcher, int ranks,
   return job;
 }
 
-// What Musubi said; mpirun adds words of its own.
+// Musubi's output; mpirun adds words of its own.
 inline std::string own_lines(const std::string& text) {
   std::string own;
   std::size_t begin = 0;

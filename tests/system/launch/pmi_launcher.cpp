@@ -1,6 +1,6 @@
-// A launcher of other people, for tests: `pmi_launcher <ranks> <command...>` starts the command so many times
-// and serves PMI-1 to it, as Hydra does. Unlike Hydra it ends no process, whatever happens to the others.
-// Exit status: that of rank 0's process, 128 + signal.
+// A foreign launcher, for tests: `pmi_launcher <ranks> <command...>` starts the command so many times and
+// serves PMI-1 to it, as Hydra does. Unlike Hydra it ends no process, whatever happens to the other
+// processes. Exit status: that of rank 0's process, 128 + signal.
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -69,7 +69,7 @@ class Server {
     const ssize_t count = ::read(client.socket, bytes, sizeof bytes);
     if (count <= 0) {
       ::close(client.socket);
-      client.socket = -1;  // which poll leaves out
+      client.socket = -1;  // poll ignores it
       return;
     }
     client.received.append(bytes, static_cast<std::size_t>(count));

@@ -1,4 +1,4 @@
-// A rank of the launch tests: does what its arguments say. `rank_program <act> [numbers...]`.
+// A rank of the launch tests: acts as its arguments say. `rank_program <act> [numbers...]`.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ using musubi::bootstrap::LocalBootstrap;
 
 std::unique_ptr<LocalBootstrap> job;
 int arguments[3];
-char** words;  // the act, and what follows
+char** words;  // the act and its arguments
 
 [[noreturn]] void wait_for_end() {
   while (true) ::pause();
@@ -55,7 +55,7 @@ int act_gather() {
   return 0;
 }
 
-// finish <rank> <status>: one rank ends the program, the others would wait for ever.
+// finish <rank> <status>: one rank ends the program, the other ranks would wait for ever.
 int act_finish() {
   gather_or_exit("");
   if (static_cast<int>(job->self().value) != arguments[0]) wait_for_end();
@@ -63,7 +63,7 @@ int act_finish() {
   return arguments[1];
 }
 
-// die <rank> <signal>, leave <rank> <status>, abort <rank> <status>: one rank fails, the others wait.
+// die <rank> <signal>, leave <rank> <status>, abort <rank> <status>: one rank fails, the other ranks wait.
 int act_die() {
   gather_or_exit("");
   if (static_cast<int>(job->self().value) != arguments[0]) wait_for_end();
@@ -112,7 +112,8 @@ int act_tail() {
   return 93;
 }
 
-// prompt: rank 0 asks, without a newline, and repeats the answer; the others must find their stdin empty.
+// prompt: rank 0 asks, without a newline, and repeats the answer; the other ranks must find their stdin
+// empty.
 int act_prompt() {
   char answer[100] = "";
   if (job->self().value == 0) {
@@ -129,7 +130,7 @@ int act_prompt() {
 
 volatile sig_atomic_t got_signal = 0;
 
-// catch <signal>: whoever gets the signal prints a line; `quit` of rank 0 on SIGTERM.
+// catch <signal>: each rank that gets the signal prints a line; `quit` of rank 0 on SIGTERM.
 int act_catch() {
   struct sigaction action {};
   action.sa_handler = [](int number) { got_signal = number; };
@@ -155,7 +156,7 @@ int act_ready() {
   wait_for_end();
 }
 
-// outlive: leaves a process behind that is nobody's child.
+// outlive: leaves an orphaned process.
 int act_outlive() {
   if (job->self().value == 0 && ::fork() == 0) {
     ::setsid();
@@ -165,7 +166,7 @@ int act_outlive() {
   return act_ready();
 }
 
-// ignored: each prints which signals it ignores.
+// ignored: each rank prints the signals that it ignores.
 int act_ignored() {
   std::ifstream status("/proc/self/status");
   std::string line;
@@ -178,7 +179,7 @@ int act_ignored() {
   return 0;
 }
 
-// stops_itself: has something to do before it stops, as a program that draws on a terminal.
+// stops_itself: cleans up before it stops, as a program that draws on a terminal.
 int act_stops_itself() {
   ::signal(SIGTSTP, [](int) {
     ::signal(SIGTSTP, SIG_DFL);
@@ -187,7 +188,7 @@ int act_stops_itself() {
   return act_ready();
 }
 
-// closes <rank>: that one closes all files, and works on.
+// closes <rank>: that rank closes all files, and works on.
 int act_closes() {
   gather_or_exit("");
   if (static_cast<int>(job->self().value) == arguments[0]) ::close_range(3, ~0u, 0);
@@ -201,7 +202,7 @@ int act_stamped() {
   wait_for_end();
 }
 
-// deaf: the same as ready, and Ctrl-C does not impress it.
+// deaf: the same as ready, and ignores Ctrl-C.
 int act_deaf() {
   ::signal(SIGINT, SIG_IGN);
   return act_ready();
@@ -215,7 +216,7 @@ int act_chatter() {
   }
 }
 
-// child: a process that a rank starts is no rank.
+// child: a process started by a rank is no rank.
 int act_child() {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(LocalBootstrap::invited() ? 1 : 0);
@@ -238,7 +239,7 @@ int act_cat() {
   return 0;
 }
 
-// unread: nobody reads the input.
+// unread: no rank reads the input.
 int act_unread() {
   ::close(STDIN_FILENO);
   gather_or_exit("");
@@ -246,7 +247,7 @@ int act_unread() {
   return 0;
 }
 
-// show <words...>: the last rank prints what it was started with.
+// show <words...>: the last rank prints its arguments.
 int act_show() {
   if (job->self().value + 1 == job->ranks()) {
     std::string text;
@@ -263,7 +264,7 @@ int act_show() {
   return 0;
 }
 
-// secret: the ranks have the same, and neither arguments nor environment hold it.
+// secret: the ranks have the same secret, and neither arguments nor environment contain it.
 int act_secret() {
   const std::string secret(job->secret());
   auto all = job->all_gather(secret);

@@ -1,5 +1,5 @@
-// An sshd of the test's own: its keys, its port, its configuration. Nothing of the machine's is used or
-// changed.
+// An sshd of the test's own: its keys, its port, its configuration. Uses and changes nothing of the machine's
+// own.
 #pragma once
 
 #include <signal.h>
@@ -35,7 +35,7 @@ class Sshd {
                                       << folder << "/host_key\nAuthorizedKeysFile " << folder
                                       << "/authorized\nStrictModes no\nUsePAM no\nPidFile none\n"
                                          "PermitRootLogin yes\nPasswordAuthentication no\nMaxStartups 100\n";
-    if (::geteuid() == 0) ::mkdir("/run/sshd", 0755);  // where it wants to be by itself
+    if (::geteuid() == 0) ::mkdir("/run/sshd", 0755);  // sshd needs it and does not create it
     const std::string line =
         "exec " + prefix + " /usr/sbin/sshd -D -e -f " + folder + "/config 2>" + folder + "/log";
     process_ = ::fork();
@@ -59,7 +59,7 @@ class Sshd {
   }
   Sshd(const Sshd&) = delete;
 
-  // Why there can be none here; empty: there can.
+  // The reason why sshd cannot run here; empty: it can.
   static std::string missing() {
     if (::access("/usr/sbin/sshd", X_OK) != 0) return "there is no /usr/sbin/sshd";
     if (run_shell("command -v ssh ssh-keygen >/dev/null") != 0) return "there is no ssh, or no ssh-keygen";

@@ -1,4 +1,4 @@
-// appends FILE: appends a line to the file, and prints how large the team is.
+// appends FILE: appends a line to the file, and prints the size of the team.
 #include <omp.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -14,6 +14,6 @@ int main(int argc, char** argv) {
 #pragma omp single
   team = omp_get_num_threads();
   printf("team of %d\n", team);
-  usleep(200000);  // others may append as well
+  usleep(200000);  // other processes may append as well
   return 0;
 }

@@ -1,5 +1,5 @@
-// becomes PROGRAM...: after a parallel region becomes the program, found in PATH. Ends with status 5 when
-// there is none, and a region works again.
+// becomes PROGRAM...: after a parallel region becomes the program, found in PATH. Ends with status 5 if it
+// does not exist, after another region has worked.
 #include <unistd.h>
 
 int main(int argc, char** argv) {

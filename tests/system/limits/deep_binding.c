@@ -1,5 +1,5 @@
-// deep_binding LIBRARY: opens it with RTLD_DEEPBIND. That is refused with a reason, or memory goes back and
-// forth.
+// deep_binding LIBRARY: loads it with RTLD_DEEPBIND. Either that is refused with a reason, or memory can be
+// passed back and forth.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

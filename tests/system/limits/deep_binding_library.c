@@ -1,4 +1,4 @@
-// Allocates for another object, and frees what that has allocated.
+// Allocates for another object, and frees that object's allocations.
 #include <stdlib.h>
 
 char* make_block(size_t bytes) {

@@ -1,5 +1,5 @@
 // deep_stacks MAIN THREAD: uses so many MiB of the stack of main, and of each thread of a team, and shares
-// main's with them. With a third argument it recurses without an end instead, under a handler that tells the
+// main's with them. With a third argument it recurses without end instead, under a handler that tells the
 // user and sends the signal once more, as Fortran's does.
 #include <alloca.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-// A team, for programs that hold an OpenMP runtime, a sanitizer or an allocator themselves.
+// A team, for programs that contain an OpenMP runtime, a sanitizer or an allocator themselves.
 #include <stddef.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-// Prints every limit on resources that the program sees, by each call that tells it, at each thread, and what
-// a program sees that it starts: the same as natively, whatever a rank needs for itself.
+// Prints every resource limit that the program sees, by each call that returns it, in each thread, and the
+// limits seen by a child program: the same as natively, whatever a rank needs for itself.
 #define _GNU_SOURCE
 #include <spawn.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Linked to fixed addresses, and takes the address of malloc in its code, which then stands in its table of
-// symbols: no allocator of its own.
+// Linked to fixed addresses, and takes the address of malloc in its code, so that its symbol table contains
+// malloc: it has no allocator of its own.
 #include <stdio.h>
 #include <stdlib.h>
 

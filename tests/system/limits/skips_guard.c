@@ -1,12 +1,12 @@
-// skips_guard <MiB> main|last: one frame of so much, of which only the lowest bytes are touched: beyond the
-// stack this must crash, and not be kept in the stack of another thread.
+// skips_guard <MiB> main|last: one frame of that size, of which only the lowest bytes are touched: beyond the
+// stack this must crash, instead of writing to the stack of another thread.
 #include <alloca.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void d(size_t bytes) {  // a name that is a type where names are mangled
+static void d(size_t bytes) {  // a name that demangles to a type
   char* const frame = alloca(bytes);
   for (int i = 0; i < 100; ++i) frame[i] = 3;
   __asm__ volatile("" ::"r"(frame) : "memory");

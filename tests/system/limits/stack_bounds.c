@@ -1,5 +1,5 @@
-// Where main's stack is, by what the C library and the kernel say of it: as runtimes that measure their stack
-// or search it for pointers ask.
+// The bounds of main's stack according to the C library and the kernel, as used by runtimes that measure
+// their stack or search it for pointers.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>

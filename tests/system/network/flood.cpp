@@ -1,6 +1,6 @@
-// flood <port> <address>...: a stranger that connects to this port of these IPv4 addresses, again and again,
-// as fast as it can: some connections end at once, some say what makes no sense, some stay and say nothing.
-// Prints how many there were when it is terminated.
+// flood <port> <address>...: a stranger that connects to this port of these IPv4 addresses, repeatedly and as
+// fast as it can: some connections end at once, some send nonsense, some stay and send nothing. Prints their
+// number when it is terminated.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -1,7 +1,6 @@
 // slow_hub <milliseconds> <name> <count> <network, as in 10.88.0>: joins network namespaces <name>-1,
-// <name>-2,
-// ... that stand for hosts: gives each an interface eth0 with the address <network>.n, and passes on what is
-// sent there, so much later. Runs until it is killed.
+// <name>-2, ... that act as hosts: gives each an interface eth0 with the address <network>.n, and forwards
+// each packet after the delay. Runs until it is killed.
 #include <fcntl.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
@@ -24,7 +23,7 @@
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::size_t frame_bytes_max = 2048, waiting_max = 10000;  // then frames are lost, as in a switch
+constexpr std::size_t frame_bytes_max = 2048, waiting_max = 10000;  // beyond it, frames are lost
 
 [[noreturn]] void give_up(const char* what) {
   std::perror(what);

@@ -1,4 +1,4 @@
-// Memory that one thread allocates and another one frees, grows or fills.
+// Memory that one thread allocates and another thread frees, grows or fills.
 #include <malloc.h>
 
 #include "check.h"

@@ -1,6 +1,6 @@
-// Data handed from thread to thread by the indivisible operations of C++, as finished binaries have them:
-// spin locks, tickets, stacks without locks, counts of references, the last one to arrive, and blocks that
-// are ready when an atomic store says so. All of it without a race.
+// Data passed from thread to thread by C++ atomics, as in finished binaries: spin locks, tickets, lock-free
+// stacks, reference counts, the last thread to arrive, and blocks that an atomic store announces. All of it
+// without a race.
 #include <sched.h>
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 #include "check.h"
 
-// Far enough apart to lie in blocks of their own.
+// Far enough apart to be in separate blocks.
 static const int pieces = 6, piece_longs = 4096;
 static long data[pieces * piece_longs];
 
@@ -53,7 +53,7 @@ static void tickets() {
   CHECK(data[0] == rounds * omp_get_max_threads());
 }
 
-// Nobody looks by a plain load.
+// No thread uses a plain load.
 static void turns_by_exchange() {
   static std::atomic<long> turn;
   clear_data();
@@ -87,7 +87,7 @@ static void stack_without_locks() {
       while (!first.compare_exchange_weak(node->next, node, std::memory_order_release)) {
       }
     }
-    // Taken all at once: no node comes back while others look at it.
+    // All nodes are taken at once: no node returns while other threads look at it.
     for (Node* node = first.exchange(nullptr, std::memory_order_acquire); node != nullptr;) {
       for (const long value : node->value) CHECK(value == node->value[0]);
       sum += node->value[0];
@@ -145,7 +145,8 @@ static void counts_of_references() {
   CHECK(Shared::destroyed == rounds);
 }
 
-// As linear algebra packs the blocks of a product: each thread its own part, and says so for all others.
+// As linear algebra packs the blocks of a product: each thread packs its own part, and announces it to all
+// other threads.
 struct Part {
   std::atomic<long> ready{-1};
   std::atomic<int> users{0};

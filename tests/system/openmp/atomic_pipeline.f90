@@ -1,4 +1,4 @@
-! The hand-over of LU in Fortran, by atomic reads and writes: planes go through the threads as through a
+! The hand-over of LU in Fortran, by atomic reads and writes: planes move through the threads as through a
 ! pipeline.
 program atomic_pipeline
   use omp_lib

@@ -1,5 +1,5 @@
 // Locked instructions of functions that have a table next to them in the code, and a table that looks like
-// such instructions: the first are exact, the second stays as it is.
+// such instructions: the instructions are exact, the table stays as it is.
 #include <string.h>
 
 #include "check.h"

@@ -1,5 +1,5 @@
 // More data than a rank may hold, initialised by main alone: swept by all threads, sorted, verified; or
-// multiplied as matrices. Arguments: sort or product, and how many MiB.
+// multiplied as matrices. Arguments: sort or product, and the number of MiB.
 #include <stdint.h>
 
 #include "check.h"
@@ -14,7 +14,7 @@ static Key key_of(uint64_t i) {
   return i ^ (i >> 31);
 }
 
-// Keys below `bound` come to the front. Result: how many there are.
+// Moves keys below `bound` to the front. Result: their number.
 static size_t partition(Key* keys, size_t count, Key bound) {
   size_t low = 0, high = count;
   for (;;) {
@@ -48,7 +48,7 @@ static void sort(Key* keys, size_t count) {
 enum { threads_max = 64 };
 static size_t begins[threads_max + 1];
 
-// Each level halves the ranges of values, each by one thread of its own; then each thread sorts its range.
+// Each level halves the ranges of values, each by one thread; then each thread sorts its range.
 static void sort_all(Key* keys, size_t count) {
   int parts = 1;
 #pragma omp parallel
@@ -75,7 +75,7 @@ static void sort_all(Key* keys, size_t count) {
   CHECK(parts >= 1);
 }
 
-// For tests that do something at that moment.
+// For tests that act at that moment.
 static void say(const char* what) {
   printf("%s\n", what);
   fflush(stdout);
@@ -138,7 +138,7 @@ static void run_product(size_t bytes) {
   }
   size_t wrong = 0;
 #pragma omp parallel for schedule(static) reduction(+ : wrong)
-  for (size_t j = 0; j < n; ++j) {  // by columns of blocks: others read what each has written
+  for (size_t j = 0; j < n; ++j) {  // by columns of blocks: other threads read the blocks
     for (size_t i = j % 64; i < n; i += 64) {
       const double row = (double)(i % 7) + 1;
       const double exact =

@@ -1,4 +1,4 @@
-// Barriers, locks, single, dynamic loops and heap traffic for `churn <rounds>`, which are counted aloud; says
+// Barriers, locks, single, dynamic loops and heap traffic for `churn <rounds>`, with the rounds printed; says
 // so when all sums agree.
 #include "check.h"
 

@@ -1,10 +1,10 @@
-! Connected components by hooking in Fortran: labels race, and stay whole by default. Every program of
-! gfortran has handlers of signals, which its library installs to print where a program died; those are no
-! reason to take its words for bytes.
+! Connected components by hooking in Fortran: labels race, and stay whole by default. Every gfortran program
+! has signal handlers, which its library installs to print where a program died; they are no reason to treat
+! the program's words as bytes.
 program components
   implicit none
   integer, parameter :: vertices = 70000, edges = 160000
-  ! On a stack they would go by byte.
+  ! On a stack they would be merged by byte.
   integer, save :: from(edges), to(edges), expected(vertices), labels(vertices)
   integer :: i, a, b, part, base, rounds, round
   integer(8) :: state

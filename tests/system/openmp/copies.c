@@ -1,4 +1,4 @@
-// Public copies that nobody needs any more give their memory back: counts what the file of each rank takes.
+// Public copies that are no longer needed give their memory back: measures the memory of each rank's file.
 #include <dirent.h>
 #include <omp.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 static double* values;
 static long peak[RANKS_MAX], rest[RANKS_MAX];
 
-// Bytes that the file of public copies takes in this rank's process; -1: there is none.
+// Memory of the file of public copies in this rank's process, in bytes; -1: no such file.
 static long copied_bytes(void) {
   DIR* folder = opendir("/proc/self/fd");
   if (folder == NULL) return -1;
@@ -40,7 +40,7 @@ static void add_to_part(int part, int parts) {
   for (long i = first; i < end; i++) values[i] += 1.0;
 }
 
-// `copies native` looks at the values alone.
+// `copies native` checks only the values.
 int main(int count, char** arguments) {
   const int native = count > 1 && strcmp(arguments[1], "native") == 0;
   values = calloc(VALUES, sizeof *values);
@@ -48,7 +48,7 @@ int main(int count, char** arguments) {
 #pragma omp parallel
   {
     const int self = omp_get_thread_num(), threads = omp_get_num_threads();
-    // Each part is written by one rank after the other.
+    // One rank after the other writes each part.
     for (int turn = 0; turn < threads; turn++) {
       add_to_part((self + turn) % threads, threads);
 #pragma omp barrier

@@ -1,11 +1,12 @@
-// Counts under locks, in memory in which other threads write their own words meanwhile: on the stack of a
-// thread that works, too, in the heap and in static data. More threads than ranks, so that some share a rank.
+// Counts under locks, in memory in which other threads write their own words at the same time: also on the
+// stack of a working thread, in the heap and in static data. More threads than ranks, so that some share a
+// rank.
 #include "check.h"
 
 enum { threads = 8, rounds = 60, times = 50, spread = 64 };
 
 struct tally {
-  volatile long own[threads];  // of each thread, written without a lock
+  volatile long own[threads];  // a word of each thread, written without a lock
   char apart[200];
   long by_lock, by_name;
 };

@@ -1,5 +1,5 @@
-// What the program and libstdc++ have in common beside streams: numbers of facets, types, and whether counts
-// of references need atomic operations.
+// State that the program and libstdc++ share, apart from streams: numbers of facets, types, and whether
+// reference counts need atomic operations.
 #include <omp.h>
 
 #include <cstdio>

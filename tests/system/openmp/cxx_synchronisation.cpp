@@ -1,4 +1,4 @@
-// The locks and conditions of C++ and POSIX between OpenMP threads, and what is to be initialised once.
+// The locks and conditions of C++ and POSIX between OpenMP threads, and one-time initialisation.
 #include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -114,7 +114,7 @@ static void transfer_between_accounts() {
 static std::deque<int> queue;
 static std::condition_variable filled, emptied;
 
-// The first thread produces, the others consume.
+// The first thread produces, the other threads consume.
 static void hand_over_by_conditions() {
   const int items = 200;
   long consumed = 0, sum = 0;

@@ -1,4 +1,4 @@
-// Loops whose iterations wait for earlier ones: a chain, and a front that goes through a table.
+// Loops whose iterations wait for earlier ones: a chain, and a front that moves through a table.
 #include <stdint.h>
 
 #include "check.h"
@@ -20,7 +20,7 @@ static void go_along_the_chain(void) {
   for (int i = 0; i < links; ++i) CHECK(chain[i] == (i < 3 ? 1 : chain[i - 3]) * 3 + (uint64_t)i);
 }
 
-// Each block of words takes what stands above it and left of it.
+// Each block of words uses those above and to the left of it.
 static void go_through_the_table(void) {
 #pragma omp parallel for ordered(2) schedule(static, 1)
   for (int i = 0; i < rows; ++i) {

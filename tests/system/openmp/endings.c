@@ -20,7 +20,8 @@ static void jump_back(int signal, siginfo_t* information, void* context) {
   siglongjmp(way_back, 1);
 }
 
-// A program with a handler of its own: its faults go there, the faults of shared memory do not.
+// A program with a handler of its own: the handler gets the program's faults, but not the faults of shared
+// memory.
 static int handle_own_faults(void) {
   struct sigaction action;
   memset(&action, 0, sizeof action);

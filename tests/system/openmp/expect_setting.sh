@@ -1,6 +1,6 @@
 #!/bin/sh
 # expect_setting.sh <status> <setting> <command>...: the command ends with this status; when that is not 0,
-# with one line that names the setting, the two values' ranks and the remedy.
+# with one line that names the setting, the ranks of the two values and the remedy.
 status=$1 setting=$2
 shift 2
 errors=$("$@" 2>&1 >/dev/null </dev/null)

@@ -1,5 +1,5 @@
-// A single belongs to the first thread that comes, on whatever rank: here the others wait for what it does,
-// and come only then.
+// The first thread that arrives executes a single, on whatever rank: here the other threads wait for its
+// effect, and arrive only then.
 #include <sched.h>
 
 #include "check.h"
@@ -17,7 +17,7 @@ int main(void) {
 #pragma omp parallel
     {
       const int me = omp_get_thread_num(), all = omp_get_num_threads();
-      // Everybody but one waits until the block has been executed.
+      // All threads but one wait until the block has been executed.
       if (me != first % all) {
         while (so_far() < 2 * round - 1) sched_yield();
       }

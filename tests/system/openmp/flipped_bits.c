@@ -1,5 +1,6 @@
-// Work of which every byte that crosses the network counts: each thread writes its part of an array, and
-// reads those of others, which hold what they must or are counted. "right", or "WRONG" and how many words.
+// Work in which every byte that crosses the network counts: each thread writes its part of an array, and
+// reads the parts of other threads; wrong words are counted. Prints "right", or "WRONG" and the number of
+// words.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

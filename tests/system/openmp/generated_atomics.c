@@ -1,5 +1,5 @@
-// Code made at run time, which nobody could patch: its atomics on shared memory are served when they fault.
-// (Words that are written by plain stores as well are not promised: a page that is open for them does not
+// Code generated at run time, which was never patched: its atomics on shared memory are served when they
+// fault. (Words that are also written by plain stores are not promised: a page that is open for them does not
 // fault.)
 #define _GNU_SOURCE
 #include <stdint.h>

@@ -1,4 +1,4 @@
-// Containers of C++ that every thread grows, moves and destroys.
+// C++ containers that every thread grows, moves and destroys.
 #include <map>
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
-// Threads hand a turn around through a plain word and flushes, as the pipelines of NAS LU do. A thread that
-// waits must leave the processor to the one whose turn it is: there are more of them than cores.
+// Threads pass a turn around through a plain word and flushes, as the pipelines of NAS LU do. A waiting
+// thread must yield the processor to the thread whose turn it is: there are more threads than cores.
 #include "check.h"
 
 enum { turns = 300 };

@@ -1,6 +1,6 @@
 // `held_memory <kind> [times]`: thousands of turns of one kind of allocation, in phases of different sizes,
-// by all threads. What the job holds stays below twice what the program uses at one time, and what the
-// runtime may keep; it does not grow between the first quarter of the turns and the last.
+// by all threads. The job's memory stays below twice the program's peak plus the runtime's allowance; it does
+// not grow between the first quarter of the turns and the last.
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -26,7 +26,7 @@ static long held_bytes(void) {
 }
 
 enum { MiB = 1 << 20, page = 4096 };
-// Free memory that each process may keep, and what it needs itself.
+// Free memory that each process may keep, and its own needs.
 static const long kept_per_process = 48L * MiB;
 
 static void touch(volatile char* memory, size_t bytes) {
@@ -64,7 +64,7 @@ static size_t size_of(int turn) {
 static void small_turn(int turn) {
   take_pieces(size_of(turn), 0, 0);
 }
-// A small piece at a large border takes more than its size.
+// A small piece at a large alignment takes more than its size.
 static void aligned_turn(int turn) {
   size_t alignment = (size_t)64 << turn % 10;
   while (alignment > 64 && alignment > size_of(turn)) alignment /= 2;
@@ -92,7 +92,7 @@ static void growing_turn(int turn) {
   free(memory);
 }
 
-// What one thread has taken others give back.
+// Other threads free the memory that one thread has allocated.
 static char* handed[64];
 static void handed_turn(int turn) {
   const size_t bytes = size_of(turn);
@@ -158,7 +158,7 @@ static void locks_turn(int turn) {
   (void)turn;
 }
 
-// Locks that nothing destroys before their memory is given back, as is usual with std::mutex.
+// Locks that are never destroyed before their memory is freed, as is usual with std::mutex.
 static void mutexes_turn(int turn) {
   enum { count = 100 };
   pthread_mutex_t* const mutexes = malloc(count * sizeof *mutexes);
@@ -201,7 +201,7 @@ static void criticals_turn(int turn) {
   under_critical += turn;
 }
 
-// Every thread changes each block by turns: changes and notices of the protocol.
+// Threads change each block in turn: changes and notices of the protocol.
 static char written[64 * page];
 static void writes_turn(int turn) {
   const int threads = omp_get_num_threads(), own = omp_get_thread_num();
@@ -211,7 +211,7 @@ static void writes_turn(int turn) {
 #pragma omp barrier
 }
 
-// Of its own parallel region.
+// For its own parallel region.
 static void region_turn(int turn) {
   long sum = 0;
 #pragma omp parallel reduction(+ : sum)

@@ -1,6 +1,6 @@
 // Connected components by hooking, as graph codes do it: all threads store plainly to an array of labels,
-// with no order between them. On hardware that is benign, since no aligned word is ever torn: a label that is
-// read was stored. Variants: labels of 4 and 8 bytes, in static memory and on the heap.
+// without synchronisation. On hardware that is benign, since no aligned word is ever torn: every label that
+// is read was stored. Variants: labels of 4 and 8 bytes, in static memory and on the heap.
 #include "check.h"
 
 enum { vertices = 70000, edges = 160000 };

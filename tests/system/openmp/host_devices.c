@@ -68,7 +68,7 @@ static void use_allocators(void) {
     }
     CHECK(got == 5);
     for (int i = 0; i < got; ++i) CHECK(parts[i][49] >= 0 && parts[i][49] < omp_get_max_threads());
-      // Given back by other threads than those who took.
+      // Freed by other threads than those that allocated.
 #pragma omp parallel for schedule(dynamic)
     for (int i = 0; i < 5; ++i) omp_free(parts[i], pool);
   }

@@ -1,5 +1,5 @@
-// What threads of a team have from the thread that opens the region, as of pthread_create: each attribute in
-// turn, then all, with threads that are new again after a smaller team.
+// Attributes that threads of a team inherit from the thread that opens the region, as by pthread_create: each
+// attribute in turn, then all, with threads that are new again after a smaller team.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/mempolicy.h>
@@ -93,7 +93,7 @@ static long memory_policy(void) {
 }
 static void choose_memory_policy(void) {
   const unsigned long node = 1;
-  (void)!syscall(SYS_set_mempolicy, MPOL_PREFERRED, &node, 8 * sizeof node);  // where the kernel has it
+  (void)!syscall(SYS_set_mempolicy, MPOL_PREFERRED, &node, 8 * sizeof node);  // if the kernel has it
 }
 
 static long name(void) {
@@ -148,7 +148,7 @@ static void* look(void* given) {
   return NULL;
 }
 
-// All threads, and those that they make.
+// All threads, and those that they create.
 static void expect_of_team(const char* when) {
   long own[attribute_count];
   look(own);
@@ -182,7 +182,7 @@ static void use_a_smaller_team(void) {
 }
 
 int main(int argc, char** argv) {
-  // Before the first team the one that is named, or all at once.
+  // Before the first team the named attribute, or all at once.
   const char* const only = argc > 1 ? argv[1] : "";
   for (int i = 0; i < attribute_count; ++i) {
     if (*only == 0 || strcmp(only, attributes[i].name) == 0) attributes[i].change();
@@ -190,7 +190,7 @@ int main(int argc, char** argv) {
   expect_of_team("first team");
   if (omp_get_max_threads() > 2) {
     use_a_smaller_team();
-    // The first two go on as they are.
+    // The first two threads go on as they are.
     long before[attribute_count];
     look(before);
     prctl(PR_SET_NAME, "later");

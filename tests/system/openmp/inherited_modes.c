@@ -1,5 +1,5 @@
-// Threads begin with the modes of floating-point arithmetic of the thread that made them, and keep what they
-// set themselves: threads of OpenMP are made by the first region that needs them, and end with the last.
+// Threads begin with the floating-point modes of the thread that created them, and keep modes that they set
+// themselves: OpenMP threads are created by the first region that needs them, and end with the last.
 #define _GNU_SOURCE
 #include <fenv.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #define THREADS_MAX 64
 
 struct modes {
-  unsigned vectors;  // without the exceptions that were raised
+  unsigned vectors;  // without the raised exceptions
   unsigned short x87;
 };
 
@@ -37,7 +37,7 @@ static void set_precision_of_double(void) {
   __asm__ volatile("fldcw %0" : : "m"(word));
 }
 
-// What main sets before its first region holds in all threads, in what they compute, too.
+// Modes that main sets before its first region hold in all threads, and in their arithmetic.
 static void check_first_region(int threads) {
   fesetround(FE_UPWARD);
   _mm_setcsr(_mm_getcsr() | 0x8040);  // subnormal numbers are zero
@@ -76,7 +76,7 @@ static void check_kept(int threads) {
   CHECK(have_modes(before[omp_get_thread_num()]));
 }
 
-// A smaller team ends threads; those of the next larger one begin with what main has by then.
+// A smaller team ends threads; those of the next larger team begin with main's modes at that time.
 static void check_growing(int threads) {
   CHECK(fesetenv(FE_DFL_ENV) == 0);
   const struct modes modes = own_modes();

@@ -1,4 +1,4 @@
-// Atomics that the compiler puts into the program's own instructions, from all threads at once.
+// Atomics that the compiler inlines into the program's own instructions, from all threads at once.
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -74,7 +74,7 @@ static void other_operators(void) {
 static int spin_word;
 static long guarded, guarded_copy;
 
-// A lock made by hand: what it guards are plain words of another page.
+// A hand-written lock: it guards plain words of another page.
 static void spin_lock_by_exchange(void) {
 #pragma omp parallel
   for (int i = 0; i < times / 10; ++i) {

@@ -1,5 +1,5 @@
-// Prints how many threads a team has, over how many processes, and whether these are the program's own
-// affair: "8 threads, 1 process, native".
+// Prints the number of threads of a team, the number of its processes, and whether the program runs natively:
+// "8 threads, 1 process, native".
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static int holds(const char* file, const char* word) {
   return found;
 }
 
-// Whether the address lies where the kernel has put the stack of the process.
+// Whether the address is where the kernel has put the stack of the process.
 static int is_on_stack_of_kernel(const void* address) {
   char line[512];
   int found = 0;

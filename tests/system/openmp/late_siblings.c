@@ -1,5 +1,5 @@
-// A thread ends its single and waits at a barrier, while another thread of its rank still comes: what the
-// single wrote must not undo what threads of other ranks add to it meanwhile.
+// A thread ends its single and waits at a barrier, while another thread of its rank has not arrived: the
+// single's write must not undo additions to the word by threads of other ranks in that time.
 #include <time.h>
 
 #include "check.h"
@@ -19,7 +19,7 @@ int main(void) {
   {
     const int number = omp_get_thread_num();
     for (int round = 0; round < rounds; ++round) {
-      if (sum < 0) ++wrong;  // everybody has a copy, and the single a twin
+      if (sum < 0) ++wrong;  // every thread has a copy, and the single a twin
 #pragma omp barrier
       int ran = 0;
 #pragma omp single nowait
@@ -27,7 +27,7 @@ int main(void) {
         sum = 0;
         ran = 1;
       }
-      // The additions come when the single has long ended; half of the threads come late to the barrier.
+      // The additions come long after the single has ended; half of the threads come late to the barrier.
       if (!ran && number % 2 == 0) {
         wait_ms(4);
 #pragma omp atomic

@@ -1,7 +1,7 @@
-// Shortest ways by plain stores of minima, as graph codes relax their edges: lengths of 8 bytes race, and no
-// length that is read was not stored. In the same loop marks of 2 bytes, each of one thread, lie side by
-// side. So neither bytes nor words are right for both: each array has its own width. Variants: arrays on the
-// heap, static ones, and fields of one structure.
+// Shortest paths by plain stores of minima, as graph codes relax their edges: lengths of 8 bytes race, and
+// every length that is read was stored. In the same loop adjacent marks of 2 bytes belong to one thread each.
+// So neither bytes nor words are right for both: each array has its own width. Variants: arrays on the heap,
+// static ones, and fields of one structure.
 #include "check.h"
 
 enum { vertices = 20000, edges = 60000, turns_max = 3000 };

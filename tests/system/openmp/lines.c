@@ -1,6 +1,6 @@
 // `lines echo`: answers each line of standard input. `lines <count>`: every thread prints as many numbered
-// lines, and the last ones right before the end. `lines exit <thread>`: every thread prints a line, and then
-// this one leaves the program.
+// lines, and the last lines right before the end. `lines exit <thread>`: every thread prints a line, and then
+// this thread leaves the program.
 #include "check.h"
 
 static char line[100000];

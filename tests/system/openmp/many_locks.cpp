@@ -1,5 +1,5 @@
-// `many_locks <kind> [count]`: many locks of a kind, which threads take by turns, and of which one holds
-// thousands at a time: no two may be one.
+// `many_locks <kind> [count]`: many locks of a kind, which threads take in turn, and of which one thread
+// holds thousands at a time: all must be distinct.
 #include <pthread.h>
 
 #include <cstddef>

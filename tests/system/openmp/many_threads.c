@@ -1,4 +1,4 @@
-// many_threads [size]: a team of a thousand threads, or of so many.
+// many_threads [size]: a team of a thousand threads, or of that size.
 #include "check.h"
 
 enum { size_max = 10000 };

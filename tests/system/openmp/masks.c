@@ -1,5 +1,5 @@
-// Every thread may run on all processors that the program was started with, and so may what a thread starts;
-// a mask that the program sets is that of the thread, and of what it starts.
+// Every thread may run on all processors that the program was started with, and so may its children; a mask
+// that the program sets is that of the thread, and of its children.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 extern char** environ;
 
-static int processors;  // of the job on each of its hosts
+static int processors;  // processors of the job on each of its hosts
 
 static int in_mask_of(pid_t thread) {
   cpu_set_t mask;
@@ -31,7 +31,7 @@ static int in_own_masks(void) {
   return count;
 }
 
-// Of the kernel, which is not asked by a function.
+// Asks the kernel directly, not by a function of the C library.
 static int in_file(const char* path) {
   char text[8192];
   const int file = open(path, O_RDONLY);

@@ -47,7 +47,8 @@ TEST(MemoryLimit, DataOfTheWholeJobIsSorted) {
     EXPECT_TRUE(contains(job.error(), told)) << job.error();
 }
 
-// While order is kept all blocks that their homes use have public copies: twice the data, more than there is.
+// While order is kept, all blocks that their homes use have public copies: twice the data, more than there
+// is.
 TEST(MemoryLimit, DataOfTheWholeJobIsSortedInOrder) {
   LaunchedJob job({"run", "-n", "4", "--stats", "--set", "memory_max=16MiB",
                    PROGRAM_FOLDER "beyond_memory_in_order", "sort", "40"});

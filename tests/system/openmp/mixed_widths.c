@@ -1,6 +1,6 @@
-// Chars and ints of many threads in the same words, without a race: mixed in one region, in regions that take
-// turns, stored by the region's own code, by functions that it calls, directly or by an address, by the C
-// library and by tasks. Beside regions in which ints race. No char is ever lost.
+// Chars and ints of many threads in the same words, without a race: mixed in one region, in alternate
+// regions, stored by the region's own code, by functions that it calls, directly or by an address, by the C
+// library and by tasks. In addition, regions in which ints race. No char is ever lost.
 #include "check.h"
 
 enum { count = 4096, rounds = 6 };
@@ -26,7 +26,7 @@ static void check(const unsigned char* chars, int round) {
   for (int i = 0; i < count; ++i) CHECK(chars[i] == value(round, i));
 }
 
-// All threads store the same ints in another order: they race, and nobody can tell.
+// All threads store the same ints in another order: they race, without a visible effect.
 #define RACE_FOR_INTS(round) \
   for (int k = 0; k < count; ++k) ints[(k * 7 + 3 * omp_get_thread_num()) % count] = (round) + k % 3
 
@@ -103,7 +103,7 @@ static void store_by_tasks(unsigned char* chars) {
   }
 }
 
-// Short strings side by side, written by the C library.
+// Adjacent short strings, written by the C library.
 static void write_strings(char (*strings)[3]) {
   for (int round = 0; round < rounds; ++round) {
 #pragma omp parallel

@@ -1,4 +1,4 @@
-// Each thread reads in sequence what the next one has written.
+// Each thread reads in sequence the data that the next thread has written.
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-! Nestable locks of Fortran: a variable of omp_nest_lock_kind has 8 bytes, and what lies behind it stays.
+! Nestable locks of Fortran: a variable of omp_nest_lock_kind has 8 bytes, and the bytes after it stay
+! unchanged.
 program nest_locks
   use omp_lib
   implicit none

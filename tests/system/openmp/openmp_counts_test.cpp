@@ -1,4 +1,4 @@
-// What constructs cost in operations between ranks, by `--stats`.
+// Costs of constructs in operations between ranks, by `--stats`.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -10,12 +10,12 @@ namespace musubi::test {
 namespace {
 
 constexpr int few = 200, many = 1200;
-// The beginning of a job takes some operations more or less from run to run, whatever follows it.
+// The number of operations at the beginning of a job varies from run to run, whatever follows it.
 constexpr long at_beginning_max = 100;
 
 struct Counts {
   long barriers = 0;
-  long messages = 0;  // without those that wake a rank which had stopped looking
+  long messages = 0;  // except those that wake a rank that had stopped polling
   long remote_operations = 0;
   long comparisons = 0;
 };
@@ -36,7 +36,7 @@ long sum_of(const std::string& statistics, const std::string& counter) {
 
 Counts run(int ranks, const std::string& construct, int times, const std::string& delay = "0us") {
   LaunchedJob::Options options = job_of({ranks}, "repeats", {construct, std::to_string(times)});
-  // Looks in the background come by time.
+  // Polls by the background depend on time.
   options.arguments.insert(options.arguments.begin() + 1,
                            {"--stats", "--set", "background_sync=0", "--set", "fabric_delay=" + delay});
   LaunchedJob job(options);
@@ -46,7 +46,7 @@ Counts run(int ranks, const std::string& construct, int times, const std::string
           sum_of(text, "remote_operations"), sum_of(text, "comparisons")};
 }
 
-// What one more of them costs, all ranks together.
+// The cost of one more, all ranks together.
 Counts cost_of(int ranks, const std::string& construct) {
   const Counts a = run(ranks, construct, few);
   const Counts b = run(ranks, construct, many);
@@ -56,7 +56,7 @@ Counts cost_of(int ranks, const std::string& construct) {
     EXPECT_LE(std::labs(second - first - cost * times), at_beginning_max);
     return cost;
   };
-  // Depends on which rank comes first, and what the beginning takes differs: on the average.
+  // Depends on which rank arrives first, and the cost of the beginning varies: compares averages.
   const auto on_average = [](long first, long second) {
     return (second - first + (many - few) / 2) / (many - few);
   };
@@ -84,18 +84,18 @@ TEST(Counts, ABarrierTakesOneMessageOfEachRankInEachRound) {
   expect_one_message_of_each_rank_in_each_round("barrier", 0, 0);
 }
 
-// What the runtime counts lies in the frames of its callers, on stacks that are shared memory: a barrier that
-// changes something there would have to release it.
+// The runtime's counters are in the frames of its callers, on stacks that are shared memory: a barrier that
+// changes them would have to release that memory.
 TEST(Counts, ABarrierFindsNothingToRelease) {
   for (const Case& c : cases) EXPECT_EQ(cost_of(c.ranks, "barrier").comparisons, 0);
 }
 
-// Besides, each rank asks rank 0 once, and who runs the block says when it has ended.
+// In addition, each rank asks rank 0 once, and the thread that runs the block announces its end.
 TEST(Counts, ASingleTakesNoMoreMessagesThanItsBarrier) {
   expect_one_message_of_each_rank_in_each_round("single", 1, 2);
 }
 
-// 512 chunks; the word that hands them out lies at each rank in turn. By near words each chunk is an
+// 512 chunks; the word that hands them out is at each rank in turn. With near words each chunk is an
 // operation.
 TEST(Counts, AFarDynamicLoopTakesFewTripsForItsChunks) {
   constexpr int loops = 60;
@@ -125,7 +125,7 @@ TEST(Counts, ASingleWithoutABarrierTakesNoMessage) {
     const Counts cost = cost_of(c.ranks, "single_nowait");
     EXPECT_EQ(cost.barriers, 0);
     EXPECT_EQ(cost.messages, 0);
-    // Each rank asks rank 0 once, and who runs the block says when it has ended.
+    // Each rank asks rank 0 once, and the thread that runs the block announces its end.
     EXPECT_LE(cost.remote_operations, c.ranks - 1 + 2);
   }
 }

@@ -13,7 +13,7 @@ struct Crash {
   const char* how;
   int signal;
   const char* name;
-  const char* said;  // of the address or the cause
+  const char* said;  // text about the address or the cause
 };
 
 constexpr Crash crash_kinds[] = {
@@ -129,7 +129,7 @@ TEST(Endings, ExitOnAnotherRankEndsTheJob) {
   }
 }
 
-// Nobody is left waiting for those who have gone: the launcher need not end them by force.
+// No rank waits for ranks that have ended: the launcher need not end them by force.
 TEST(Endings, OthersLeaveByThemselves) {
   for (const char* how : {"exit_first", "exit_second", "_exit", "quick_exit"}) {
     LaunchedJob::Options options = job_of({3}, "endings", {how});

@@ -1,4 +1,4 @@
-// Ranks and launchers die at random moments; nothing of their jobs is left, and nobody else's job notices.
+// Ranks and launchers die at random moments; nothing of their jobs is left, and no other job is affected.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -21,7 +21,7 @@ LaunchedJob::Options churn(int ranks, int work, const std::string& near_fabric =
   return options;
 }
 
-// A process that is just being executed shows no environment.
+// A process in the middle of an exec shows no environment.
 std::vector<pid_t> ranks_of(const LaunchedJob& job) {
   std::vector<pid_t> ranks = job.processes();
   std::sort(ranks.begin(), ranks.end());
@@ -88,7 +88,7 @@ TEST(Kills, OverLibfabricLeaveNothingEither) {
   for (int i = 0; i < kills_over_libfabric && !HasFailure(); ++i) kill_a_rank(random, "ofi");
 }
 
-// Four ranks share data that none may hold: homes move and copies are thrown out all the time.
+// Four ranks share data that none may hold: homes move and copies are evicted all the time.
 TEST(Kills, LeaveNothingWhileHomesMove) {
   constexpr unsigned ranks = 4;
   Random random(seed_of_test());

@@ -1,4 +1,4 @@
-// What threads of all ranks print, and what they are given to read.
+// Output of threads of all ranks, and their input.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr Size sizes[] = {{1}, {3}, {2, 2}};
 
-// Every line is a whole one of one thread, in that thread's order; result: the lines of each thread.
+// Every line is a whole line of one thread, in that thread's order; result: the lines of each thread.
 std::map<int, int> lines_by_thread(const std::string& text, std::string& rest) {
   std::map<int, int> lines;
   std::istringstream stream(text);
@@ -44,7 +44,7 @@ TEST(Output, LinesOfThreadsStayWholeAndNoneIsLost) {
   }
 }
 
-// At the begin of a region, when it is not what the thread has printed before.
+// At the beginning of a region, unless the thread has printed it before.
 TEST(Output, AffinityOfEachThreadOnce) {
   for (const Size& size : sizes) {
     LaunchedJob::Options options = job_of(size, "lines", {"1"});

@@ -1,4 +1,4 @@
-// How main has set the standard streams of C++ before a region: so the threads of the region print.
+// The threads of a region print in the formats that main has set on the standard streams of C++ before it.
 #include <iomanip>
 #include <iostream>
 #include <sstream>

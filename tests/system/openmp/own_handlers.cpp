@@ -1,5 +1,6 @@
-// What the program sets for its process holds for all threads, whichever sets it: handlers and defaults of
-// C++, conversions of printf, the time zone. Handlers at the exit run once, whichever thread registers them.
+// Settings of the program for its process hold for all threads, whichever thread makes them: handlers and
+// defaults of C++, conversions of printf, the time zone. Exit handlers run once, whichever thread registers
+// them.
 #include <printf.h>
 #include <stdlib.h>
 #include <time.h>
@@ -121,7 +122,7 @@ int main(int argc, char** argv) {
   std::set_terminate(end_otherwise);
 #pragma omp parallel
   {
-    hour_of_day();  // in the zone that was before
+    hour_of_day();  // in the previous zone
 #pragma omp barrier
     if (omp_get_thread_num() == (by_last ? omp_get_num_threads() - 1 : 0)) set_all();
 #pragma omp barrier

@@ -1,7 +1,7 @@
-// A program that installs handlers for every signal, and blocks them all, in every way there is: its atomics
-// go on being exact, those that are breakpoints, too, and its handlers are called for signals of its own.
+// A program that installs handlers for every signal, and blocks them all, in every possible way: its atomics
+// stay exact, even those that are breakpoints, and its handlers are called for signals of its own.
 //   own_signals              as it is
-//   own_signals breakpoints  besides: the instruction meant for it has become a breakpoint
+//   own_signals breakpoints  in addition: the instruction in question has become a breakpoint
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -22,7 +22,8 @@ static int counter;
 static long* table;  // shared, so that faults come as well
 static _Thread_local volatile sig_atomic_t caught;
 
-// The jump over the prefix leaves but its one byte to a patch, and what follows leads a jump to nowhere.
+// The jump over the prefix leaves only one byte for a patch, and the bytes after it would lead a jump
+// nowhere.
 extern const unsigned char breakpoint_site[];
 __attribute__((noinline, noclone)) static void count_at_breakpoint(int* word) {
   int one = 1;
@@ -73,7 +74,7 @@ static int by_sigset(int number) {
 static int by_system_call(int signal) {
   struct sigaction now;
   if (by_sigaction(signal) != 0 || sigaction(signal, NULL, &now) != 0) return 1;
-  // What the kernel wants behind a handler is the C library's secret where it is at work.
+  // The bytes that the kernel expects after a handler are known only to the C library.
   struct kernel_action action = {catch_signal, (unsigned)now.sa_flags | (now.sa_restorer ? 0x04000000u : 0),
                                  now.sa_restorer, 0};
   return (int)syscall(SYS_rt_sigaction, signal, &action, NULL, sizeof action.mask);

@@ -1,6 +1,6 @@
-// The hand-over of LU: planes go through the threads as through a pipeline, each thread waits for its left
-// neighbour's flag, and takes it down; he is a plane ahead. The flag is carried by a flush of the one who
-// waits, by atomic reads and writes, or by volatile: the argument says which.
+// The hand-over of LU: planes move through the threads as through a pipeline, each thread waits for its left
+// neighbour's flag, and clears it; the neighbour is a plane ahead. The flag is made visible by a flush of the
+// waiting thread, by atomic reads and writes, or by volatile: the argument says which.
 #include "check.h"
 
 enum { planes = 60, row_doubles = 3000, rows_max = 64, apart = 16 };

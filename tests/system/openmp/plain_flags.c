@@ -1,5 +1,5 @@
 // A pipeline over rows with flags as in LU of NAS: the thread that sets a flag does so by a plain store and
-// goes on, without a flush; it is the one who waits that flushes. Data must be there when the flag is.
+// goes on, without a flush; only the waiting thread flushes. A thread that sees the flag must see the data.
 #include "check.h"
 
 enum { planes = 60, row_doubles = 6000, rows_max = 64 };

@@ -1,7 +1,8 @@
-// Threads wait for words that others store to, by loads alone: `omp atomic read`, the atomics of C, volatile.
-// Compilers make plain moves of these, so nobody says that he waits or that he has written. The flags lie in
-// static data, on the heap and on a stack; inside the loop is nothing, a sleep or a yield. Data must be there
-// when the flag is. With the argument `pthread` a thread of the program's own waits, and a region writes.
+// Threads wait for words that other threads store to, by loads alone: `omp atomic read`, the atomics of C,
+// volatile. Compilers make plain moves of these, so neither the wait nor the write is announced. The flags
+// are in static data, on the heap and on a stack; the loop is empty, sleeps or yields. A thread that sees the
+// flag must see the data. With the argument `pthread` a thread of the program's own waits, and a region
+// writes.
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -55,7 +56,7 @@ static void await(int* flag, int value, int way, enum inside inside) {
   }
 }
 
-// Everybody writes his row, says so, and waits for all others.
+// Every thread writes its row, announces it, and waits for all other threads.
 static void meet_by_flags(int* flags, int in_order, int first, int way, enum inside inside) {
 #pragma omp parallel
   {
@@ -71,7 +72,7 @@ static void meet_by_flags(int* flags, int in_order, int first, int way, enum ins
   }
 }
 
-// All ways, at one place: the rows go on counting.
+// All ways with the same flags: the rows continue their count.
 static int meet_at(int* flags, int in_order, int first) {
   for (int way = 0; way < ways; ++way) {
     for (int inside = nothing; inside < insides; ++inside) {
@@ -102,7 +103,7 @@ static void ring_for_a_thread(void) {
       atomic_store_explicit(&ring, round, memory_order_release);
       usleep(2000);
     }
-    // The region ends when the thread has seen it all, not before.
+    // The region ends only when the thread has seen all rows.
     while (atomic_load(&ring) < rounds) {
     }
   }
@@ -117,7 +118,7 @@ int main(int count, char** arguments) {
   } else {
     int* const flags[places] = {static_flags, heap_flags, stack_flags};
     int first = 1;
-    // Of flags on a stack it is not promised beyond two ranks (docs/decisions/background.md).
+    // For flags on a stack it is not promised beyond two ranks (docs/decisions/background.md).
     const int few = omp_get_max_threads() == 2;
     for (int place = 0; place < places; ++place) {
       first = meet_at(flags[place], few || flags[place] != stack_flags, first);

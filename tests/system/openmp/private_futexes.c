@@ -1,4 +1,4 @@
-// futex(2) as newer libraries call it: private to a process, for all that the program can tell.
+// futex(2) as newer libraries call it: private to a process, as far as the program knows.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Prints on how many processors each thread of a team may run.
+// Prints the number of processors on which each thread of a team may run.
 #define _GNU_SOURCE
 #include <sched.h>
 

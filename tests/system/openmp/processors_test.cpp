@@ -22,7 +22,7 @@ TEST(Processors, PlacesOfOpenMpDoNotPutAllThreadsOnOneProcessor) {
   EXPECT_EQ(job.output(), line + line + line + line);
 }
 
-// Whatever asks, and whatever a thread starts, finds those that the program was started with.
+// Every query, and every child of a thread, finds the processors that the program was started with.
 TEST(Processors, BindingIsNotSeenByTheProgram) {
   cpu_set_t mine;
   ASSERT_EQ(::sched_getaffinity(0, sizeof mine, &mine), 0);

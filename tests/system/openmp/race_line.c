@@ -1,7 +1,7 @@
 // Words that threads store to, for the line at the end of the job. race_line sums: they add to the same
-// doubles without an order. race_line halves: they store parts of the same ints. race_line same: a sieve,
-// they store the same value into the same bytes. race_line none: each adds to doubles of its own. All have
-// read what they change before a barrier, so each changes a copy of its own.
+// doubles without synchronisation. race_line halves: they store parts of the same ints. race_line same: a
+// sieve, they store the same value into the same bytes. race_line none: each adds to doubles of its own. All
+// threads have read the words before a barrier, so each changes a copy of its own.
 #include "check.h"
 
 enum { sums_max = 64, numbers = 200000 };
@@ -34,7 +34,7 @@ static int primes(void) {
   return count;
 }
 
-// By units of two bytes one of the words is joined, in any order of the merges.
+// With units of two bytes one of the words becomes a mixture, in any order of the merges.
 static void store_halves(void) {
   int seen = 0;
 #pragma omp parallel reduction(+ : seen)

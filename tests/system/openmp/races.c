@@ -1,5 +1,5 @@
 // Words that all threads store to, for the report of races: in static memory, on the heap and on a stack. All
-// have read them before, so each stores to a copy of its own, at the same time as the others.
+// threads have read them before, so each stores to a copy of its own, at the same time as the other threads.
 #include "check.h"
 
 static int counts[100];

@@ -1,4 +1,4 @@
-// What a job says of words that two ranks store to: one line at its end, or all with `report_races`.
+// Output of a job about words that two ranks store to: one line at its end, or all with `report_races`.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 std::string report_once(const std::string& setting) {
   LaunchedJob::Options options = job_of({2}, "races", {});
-  // Without looks in the background, which may bring what the other rank has stored to just before.
+  // Without polls by the background, which may fetch the other rank's most recent store.
   options.arguments.insert(options.arguments.begin() + 1,
                            {"--set", "report_races=true", "--set", setting, "--set", "background_sync=0"});
   LaunchedJob job(options);
@@ -18,8 +18,8 @@ std::string report_once(const std::string& setting) {
   return job.error();
 }
 
-// A copy that lapses at the barrier is fetched again by the store: then a rank that is late stores after the
-// other, and there is no race. So jobs are run until all three words are raced for.
+// A copy that expires at the barrier is fetched again by the store: then a late rank stores after the other
+// rank, and there is no race. So jobs are run until all three words are raced for.
 std::string report_of(const std::string& setting) {
   std::string report;
   for (int tries = 0; tries < 10; ++tries) {
@@ -55,7 +55,7 @@ TEST(Races, OneSegmentMayDiffer) {
   EXPECT_TRUE(contains(report, "; 1 more were joined")) << report;
 }
 
-// By what the ranks reach each other, and how many there are.
+// The connection between the ranks, and their number.
 struct Job {
   const char* fabric;
   int ranks;

@@ -1,5 +1,5 @@
-// What two ranks store to one word without an order: one of the values, never a mixture. And neighbours
-// smaller than a word, which threads of different ranks own: nothing is lost.
+// Two ranks store to one word without synchronisation: it gets one of the values, never a mixture. And
+// neighbours smaller than a word, which threads of different ranks own: nothing is lost.
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -11,7 +11,7 @@ static int static_ints[count];
 static double static_doubles[count];
 static int single;
 
-// A value per thread, each of other bytes.
+// A value per thread: each sets another byte.
 static uint64_t value_of(int thread, unsigned bytes) {
   return (uint64_t)1 << 8 * (unsigned)(thread % (int)bytes);
 }
@@ -22,8 +22,8 @@ static bool is_whole(uint64_t value, int bytes) {
   return found;
 }
 
-// Not a constant: of that compilers make memset, which writes bytes, and so may all of a region that calls
-// it.
+// Not a constant, since compilers turn that into memset, which writes bytes, and then every region that calls
+// it may write bytes.
 static volatile int nothing;
 
 #define CHECK_WORDS(words)                                 \
@@ -114,7 +114,7 @@ static void visit(bool* visited) {
   }
 }
 
-// Strings that the C library writes, side by side.
+// Adjacent strings that the C library writes.
 static void write_names(char (*names)[10]) {
   for (int round = 0; round < rounds; ++round) {
 #pragma omp parallel for schedule(static, 1)

@@ -1,5 +1,5 @@
-// One construct over and over, in one region: `repeats <construct> <times>`. It does nothing else with shared
-// memory; what one costs shows in the difference of two runs.
+// Repeats one construct in one region: `repeats <construct> <times>`. It does nothing else with shared
+// memory; the difference of two runs shows the cost of one.
 #include "check.h"
 
 #define NOTHING __asm__ volatile("" ::: "memory")

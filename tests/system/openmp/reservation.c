@@ -1,5 +1,5 @@
-// Large static data of which little is touched. Prints for each thread what its process has cost so far:
-// minor faults, KiB of memory, KiB of page tables, KiB of address space of its own data.
+// Large static data of which little is touched. Prints for each thread the costs of its process so far: minor
+// faults, KiB of memory, KiB of page tables, KiB of address space of its own data.
 #include <sys/resource.h>
 
 #include "check.h"

@@ -1,5 +1,5 @@
-// Address space that nobody touches costs nothing: neither time nor memory, counted in page faults, resident
-// memory and page tables of a job that does almost nothing.
+// Untouched address space costs nothing: neither time nor memory, counted in page faults, resident memory and
+// page tables of a job that does almost nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace musubi::test {
 namespace {
 
-// The most that any rank has.
+// The largest of all ranks.
 struct Cost {
   long faults = 0;
   long resident_kib = 0;
@@ -63,7 +63,7 @@ TEST_P(ReservationOf, ATebibyteCostsHardlyMoreThanTheDefault) {
   }
 }
 
-// What the page on memory and `musubi doctor` say of a rank's tables is what it reserves.
+// A rank reserves the tables that the page on memory and `musubi doctor` state.
 TEST(Reservation, TablesHaveTheSizesThatAreTold) {
   const long few = cost_of(2, {"heap_bytes=16GiB"}).data_kib;
   const long many = cost_of(2, {"heap_bytes=528GiB"}).data_kib;
@@ -71,7 +71,7 @@ TEST(Reservation, TablesHaveTheSizesThatAreTold) {
   const long blocks = ranks * (512l << 20) / 32;  // 512 GiB more, twice
   // The C library's own data varies, and the stack of a thread that has not ended yet counts, too.
   const long bytes = ((many - few) * 1024 + blocks / 2) / blocks;
-  // Of its own part of the heap a rank keeps which pages are free.
+  // A rank keeps the list of free pages of its own part of the heap.
   constexpr long of_heap = block_pages * static_cast<long>(heap::FreePages::bits_per_page) / 8 / ranks;
   EXPECT_EQ(bytes, static_cast<long>(runtime::TableBytes::in_process) + of_heap);
 }

@@ -1,7 +1,7 @@
-// Serial parts full of semaphores, locks, conditions and atomic operations: the other ranks wait,
-// and find in the next region all that was done. So do threads that the program makes by itself, which go on
-// beside regions. "beside": with such a thread that is at work all the time; "handler": with a handler of
-// signals, which runs in regions.
+// Serial parts full of semaphores, locks, conditions and atomic operations: the other ranks wait, and see all
+// effects in the next region. So do threads that the program creates itself, which go on during regions.
+// `beside`: with such a thread that works all the time; `handler`: with a signal handler that runs in
+// regions.
 #include <omp.h>
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,5 +1,5 @@
-// Components by hooking as graph suites in C++ write them: labels that race, and beside them a flag of one
-// byte that any thread sets: a variable of the function around the region, or static.
+// Components by hooking as graph suites in C++ write them: labels that race, and a flag of one byte that any
+// thread sets: a variable of the function around the region, or static.
 #include <cstdio>
 #include <numeric>
 #include <utility>
@@ -27,7 +27,7 @@ struct Graph {
   std::vector<Vertex> edges;
 };
 
-// A plain array, as those suites have.
+// A plain array, as in those suites.
 template <class T>
 struct Array {
   T& operator[](int i) { return first[i]; }
@@ -62,7 +62,7 @@ Graph make_graph(Vertex vertices, int edges) {
   return graph;
 }
 
-// Of each vertex the smallest one of its component.
+// The smallest vertex of each vertex's component.
 std::vector<Vertex> expected_labels(const Graph& graph) {
   std::vector<Vertex> label(static_cast<std::size_t>(graph.size()));
   std::iota(label.begin(), label.end(), 0);
@@ -87,7 +87,7 @@ void compress(const Graph& graph, Array<Vertex> label) {
   }
 }
 
-// Result: rounds. The bodies differ by where the flag lies.
+// Result: rounds. The bodies differ by the place of the flag.
 int find_by_local_flag(const Graph& graph, Array<Vertex> label) {
   bool change = true;
   int rounds = 0;

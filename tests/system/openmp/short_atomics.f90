@@ -1,5 +1,5 @@
-! Atomics of four bytes, which leave no room for a jump; and the Fortran library, which takes SIGTRAP at the start of
-! the program.
+! Atomics of four bytes, which leave no room for a jump; and the Fortran library, which takes SIGTRAP at the
+! start of the program.
 program short_atomics
   use omp_lib
   implicit none

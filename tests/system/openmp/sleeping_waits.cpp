@@ -1,4 +1,4 @@
-// Waits of C++20 between threads of a team, and of threads that the program made: std::atomic's, latches,
+// Waits of C++20 between threads of a team, and of threads that the program created: std::atomic's, latches,
 // barriers, semaphores and futures sleep by futex(2), which each of them calls inline.
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -21,7 +21,7 @@ static std::atomic<bool> small_flag{false};
 static std::atomic<long> turn{0};
 static long data[4096];
 
-// So late that whoever waits sleeps already.
+// So late that waiters already sleep.
 static void come_late() {
   usleep(30'000);
 }

@@ -1,4 +1,4 @@
-// Programs that stand still, each in its way: stalls locks|barrier|critical|flush|atomic|join|task|yield, and
+// Programs that stall, each in its own way: stalls locks|barrier|critical|flush|atomic|join|task|yield, and
 // one that waits for its user: stalls input.
 #include <unistd.h>
 

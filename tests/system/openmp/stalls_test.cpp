@@ -1,4 +1,4 @@
-// A job in which nothing moves says what each thread waits for, and goes on waiting; one that moves says
+// A stalled job reports the wait of each thread, and goes on waiting; a job that makes progress reports
 // nothing.
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -18,12 +18,12 @@ LaunchedJob::Options stalls(const Size& size, const std::string& way, const std:
 
 const std::string heading = "musubi: nothing has moved for";
 
-// The one report of a job that then is ended.
+// The only report of a job, which is then ended.
 std::string report_of(const Size& size, const std::string& way) {
   LaunchedJob job(stalls(size, way));
   EXPECT_TRUE(eventually([&] { return contains(job.error(), heading); })) << way << ": " << job.error();
   EXPECT_EQ(job.processes().size(), static_cast<std::size_t>(size.ranks)) << "it was not to be ended";
-  // Nothing has moved since: nothing more is said.
+  // No progress since then: no further report.
   std::this_thread::sleep_for(std::chrono::milliseconds(1000));
   job.send(SIGTERM);
   EXPECT_EQ(job.wait(), 128 + SIGTERM) << job.error();
@@ -77,7 +77,9 @@ TEST(Stalls, ATaskThatWaitsForItsCreator) {
     const std::string report = report_of({2}, way);
     EXPECT_TRUE(contains(report, does)) << report;
     EXPECT_EQ(count_of(report, "; it is in a task, wait_for_creator"), 1u) << report;
-    EXPECT_TRUE(contains(report, ", which runs before its creator goes on: what that does later never comes"))
+    EXPECT_TRUE(contains(
+        report,
+        ", which runs before its creator continues, so an event that the creator causes later never happens"))
         << report;
   }
 }
@@ -88,7 +90,7 @@ TEST(Stalls, TheEndOfARegion) {
       << report;
 }
 
-// Also: who waits for input alone does not stand still.
+// Also: a job that only waits for input is not stalled.
 TEST(Stalls, TheQuitSignalAsksForAReportAndEndsNothing) {
   for (const Size& size : {Size{2}, Size{1, 2}}) {
     LaunchedJob job(stalls(size, "input"));
@@ -98,7 +100,7 @@ TEST(Stalls, TheQuitSignalAsksForAReportAndEndsNothing) {
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
       return contains(job.error(), "waits for input from pipe:");
     })) << job.error();
-    EXPECT_TRUE(contains(job.error(), "musubi: what the threads of the job do:")) << job.error();
+    EXPECT_TRUE(contains(job.error(), "musubi: the threads of the job:")) << job.error();
     EXPECT_TRUE(contains(job.error(), "waits for a parallel region")) << job.error();
     std::this_thread::sleep_for(std::chrono::milliseconds(800));
     job.type("7");

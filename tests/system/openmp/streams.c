@@ -1,4 +1,4 @@
-// Standard streams and system calls whose buffers, strings and results lie in shared memory.
+// Standard streams and system calls whose buffers, strings and results are in shared memory.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -14,7 +14,7 @@ static time_t global_time;
 static struct tm global_calendar;
 static int global_pipe[2];
 
-// Another thread's writes took the pages away: the calls below find them closed.
+// Another thread's writes invalidated the pages: the calls below find them closed.
 static void dirty_elsewhere(char* bytes, size_t count) {
 #pragma omp parallel for schedule(static)
   for (size_t i = 0; i < count; i += 64) bytes[i] = (char)omp_get_thread_num();
@@ -65,7 +65,7 @@ static void check_results_in_globals(void) {
     global_time = 0;
     CHECK(clock_gettime(CLOCK_REALTIME, &global_now) == 0);
     CHECK(time(&global_time) == global_time);
-    /* time() may lag by a tick behind the finer clock. */
+    /* time() may lag one tick after the finer clock. */
     CHECK(global_now.tv_sec > 1000000000 && global_time + 1 >= global_now.tv_sec);
     CHECK(gmtime_r(&global_time, &global_calendar) == &global_calendar && global_calendar.tm_year > 100);
     CHECK(stat("/", &global_status) == 0 && S_ISDIR(global_status.st_mode));

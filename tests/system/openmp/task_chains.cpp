@@ -1,5 +1,5 @@
-// Tasks that make the next task and end: however many there are, the stack does not grow with them. What
-// holds for tasks holds for those that have to wait therefore, too.
+// Tasks that create the next task and end: however many there are, the stack does not grow with them. The
+// same holds for tasks that are deferred for this reason.
 #include <string>
 #include <vector>
 
@@ -8,7 +8,7 @@
 namespace {
 
 constexpr int links = 200000;
-constexpr int start_of_middle = 100000;  // from here on, tasks have long been put off
+constexpr int start_of_middle = 100000;  // from here on, tasks have long been deferred
 
 // With a copy constructor and a destructor: the data of a task are more than bytes.
 struct Value {
@@ -56,7 +56,7 @@ void pass_on_aligned(const Aligned& before, long& sum) {
   }
 }
 
-// Each task makes two, one of them a leaf; every other one is undeferred.
+// Each task makes two, one of them a leaf; every second one is undeferred.
 void branch(int left, long& sum) {
 #pragma omp atomic
   ++sum;
@@ -70,7 +70,7 @@ void branch(int left, long& sum) {
   }
 }
 
-// The task that makes the next one is not the one that does so before.
+// The next task is created by another task than before.
 void alternate(int left, long& sum) {
   ++sum;
   if (left == 0) return;
@@ -172,7 +172,7 @@ void check_reductions_and_settings() {
   CHECK(inherited == 7 && in_final == 1 && omp_get_max_threads() == 7);
 }
 
-// A task that has begun before in the middle of a chain.
+// A task that began earlier, in the middle of a chain.
 void check_in_the_middle(int left) {
   if (left == start_of_middle) {
     check_dependences();

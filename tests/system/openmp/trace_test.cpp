@@ -1,4 +1,4 @@
-// `musubi run --trace`: what the file holds, and that there is nothing else, however the job ends.
+// `musubi run --trace`: the contents of the file, and that no other file remains, however the job ends.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -81,7 +81,7 @@ TEST_F(Trace, ShowsWhatTheThreadsOfAllRanksDid) {
   EXPECT_EQ(job.error(), "");
 }
 
-// All ranks leave a barrier after the last has come: their clocks have one zero.
+// All ranks leave a barrier after the last has arrived: their clocks have one zero.
 TEST_F(Trace, BarriersOfTheRanksMeet) {
   LaunchedJob job(traced(job_of({2}, "repeats", {"barrier", "100"})));
   ASSERT_EQ(job.wait(), 0) << job.error();
@@ -102,7 +102,7 @@ TEST_F(Trace, BarriersOfTheRanksMeet) {
   }
 }
 
-// Hosts whose clocks began at different times, where the system allows that.
+// Hosts whose clocks began at different times, if the system allows that.
 std::vector<std::string> two_hosts() {
   const bool has_clocks = std::system("unshare --time --fork --monotonic 5000 true 2>/dev/null") == 0;
   const std::string clock =
@@ -119,7 +119,7 @@ TEST_F(Trace, OverHostsTheEventsOfAllAreOnTheLaunchersClock) {
   const ParsedTrace trace = this->trace();
   ASSERT_TRUE(trace.valid);
   EXPECT_EQ(trace.processes.size(), 4u);
-  constexpr std::int64_t error_ns = 200'000'000;  // of a loaded machine; hosts are 5000 s apart
+  constexpr std::int64_t error_ns = 200'000'000;  // error on a loaded machine; hosts are 5000 s apart
   std::vector<ParsedSpan> barriers[4];
   for (const auto& [thread, spans] : trace.spans) {
     for (const ParsedSpan& span : spans) {

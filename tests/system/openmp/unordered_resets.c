@@ -1,10 +1,10 @@
-// Programs that reset a word in `single nowait` and go on adding to it: nothing orders the reset before the
-// additions of other threads but time, and on shared memory that is enough.
+// Programs that reset a word in `single nowait` and go on adding to it: only time orders the reset before the
+// additions of other threads, and on shared memory that is enough.
 #include "check.h"
 
 enum { rounds = 200, count = 4096 };
 
-// The sums lie among words that all threads write.
+// The sums are among words that all threads write.
 static double sum, first, second;
 static double values[count];
 static long seen_by_lock, in_other_block[8192];
@@ -65,7 +65,7 @@ static void reset_and_lock(void) {
   omp_destroy_lock(&lock);
 }
 
-// Singles follow each other, run by different threads; then each waits for the others' ends.
+// Singles follow each other, run by different threads; then each thread waits until all have ended.
 static void follow_each_other(void) {
   static long a, b, c;
 #pragma omp parallel
@@ -89,7 +89,7 @@ static void follow_each_other(void) {
   }
 }
 
-// A single that waits for what the others do: their wait for its end must not be for ever.
+// A single that waits for an action of the other threads: their wait for its end must not be for ever.
 static void waits_for_the_others(void) {
   static volatile int arrived;
 #pragma omp parallel

@@ -1,4 +1,5 @@
-// Objects larger than any machine, of which little is touched: each thread allocates some in turn, all write.
+// Objects larger than any machine, of which little is touched: each thread allocates some in turn, all
+// threads write.
 #include "check.h"
 
 enum { pieces = 200 };

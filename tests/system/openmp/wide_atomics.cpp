@@ -1,6 +1,6 @@
 // Atomics that the compiler leaves to libatomic: of 16 bytes, which are one instruction, and wider ones,
-// which it guards by locks of its own. Beside them lies what a critical section changes, so that pages are
-// open while they run. No update is ever lost.
+// which it guards by locks of its own. A critical section changes data next to them, so that pages are open
+// while they run. No update is ever lost.
 #include <atomic>
 
 #include "check.h"

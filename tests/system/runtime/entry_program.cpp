@@ -1,4 +1,4 @@
-// Segments of the policy `entry` on real pages: what locks hand over, what barriers make consistent.
+// Segments of the policy `entry` on real pages: updates passed by locks, consistency made by barriers.
 #include <unistd.h>
 
 #include <cstdint>
@@ -31,7 +31,7 @@ void meet() {
 }
 const vm::Segment& add(std::size_t bytes, std::uint32_t element_bytes = 0) {
   runtime::SegmentRequest request{bytes, page};
-  request.policy = runtime::policy_entry;
+  request.policy = coherence::Policy::entry;
   request.element_bytes = element_bytes;
   auto added = job->segments().add(request);
   if (!added) job->ending().abort(1, added.error().message);
@@ -52,7 +52,7 @@ class Section {
   const LockId lock_;
 };
 
-// How often a rank comes to the inner section of locks().
+// How often a rank enters the inner section of locks().
 std::uint64_t inner_sections(std::uint32_t rank, unsigned turn, std::uint32_t locks, unsigned times) {
   std::uint64_t sections = 0;
   for (unsigned i = 0; i < times; i += 3) sections += (i + rank + turn) % locks + 1 != locks ? 1 : 0;
@@ -74,7 +74,7 @@ void locks() {
       words[700 + 100 * lock] = words[lock];
       if (lock + 1 == lock_count || i % 3 != 0) continue;
       const Section inner(lock + 1);
-      words[100 + lock + 1] = words[100 + lock + 1] + 1;  // under this lock, always
+      words[100 + lock + 1] = words[100 + lock + 1] + 1;  // always under this lock
     }
     meet();
     for (std::uint32_t rank = 0; rank < job->ranks(); ++rank) {
@@ -93,7 +93,7 @@ void locks() {
   }
 }
 
-// Every rank writes every n-th word outside of any lock; all see all after each barrier.
+// Every rank writes every n-th word outside of any lock; all ranks see all words after each barrier.
 void barriers() {
   const vm::Segment& segment = add(20 * page);
   volatile std::uint32_t* const words = at<std::uint32_t>(segment);
@@ -110,7 +110,7 @@ std::uint64_t of_job(Counter counter) {
   return job->counters().get(counter);
 }
 
-// Rank 0 increments integers under a lock; the last rank sees how they come.
+// Rank 0 increments integers under a lock; the last rank observes their updates.
 void elements() {
   constexpr std::size_t integers = 1000;
   const vm::Segment* const segments[] = {&add(page), &add(page, sizeof(std::uint32_t))};
@@ -137,7 +137,7 @@ void elements() {
   }
 }
 
-// The pages go round; each manager in turn writes, and all see it.
+// The pages circulate; each manager in turn writes, and all ranks see it.
 void managers() {
   const vm::Segment& segment = add(4 * page);
   volatile std::uint64_t* const words = at<std::uint64_t>(segment);
@@ -164,7 +164,7 @@ void managers() {
   }
 }
 
-// One rank writes, the others look once: they leave the copy set, and find the page again.
+// One rank writes, the other ranks look once: they leave the copy set, and find the page again.
 void unused() {
   const vm::Segment& segment = add(page);
   volatile std::uint64_t* const words = at<std::uint64_t>(segment);
@@ -200,7 +200,7 @@ void atomics() {
   }
 }
 
-// Items go through a place of one word, from every rank to rank 0; whoever finds it full or empty waits.
+// Items pass through a slot of one word, from every rank to rank 0; a rank that finds it full or empty waits.
 void conditions() {
   constexpr std::uint64_t items = 100;
   constexpr LockId lock{5};
@@ -250,7 +250,7 @@ void threads() {
   meet();
 }
 
-// More separate runs than the lists have room for.
+// More separate runs than fit the lists.
 void many_runs() {
   const vm::Segment& segment = add(64 * page);
   volatile std::uint8_t* const bytes = at<std::uint8_t>(segment);

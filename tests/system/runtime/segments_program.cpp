@@ -1,4 +1,4 @@
-// Segments that come while the job runs: each with blocks, placement and policy of its own, on real pages.
+// Segments created while the job runs: each with its own blocks, placement and policy, on real pages.
 #include <unistd.h>
 
 #include <cstdint>
@@ -33,7 +33,7 @@ const vm::Segment& add(const runtime::SegmentRequest& request) {
   return *added.value();
 }
 
-// Each rank writes every n-th word, then all look at all words; twice, so that homes and twins are in use.
+// Each rank writes every n-th word, then all ranks read all words; twice, so that homes and twins are in use.
 void share(const vm::Segment& segment) {
   auto* const words = reinterpret_cast<std::uint64_t*>(segment.base);
   const std::size_t count = segment.bytes / sizeof *words;
@@ -62,8 +62,7 @@ void each_kind() {
   for (const std::size_t block_bytes : {0, 4096, 65536, 1 << 21}) {
     for (const auto placement :
          {vm::InitialHome::cyclic, vm::InitialHome::slices, vm::InitialHome::one_rank}) {
-      for (const std::uint8_t policy :
-           {runtime::policy_migrating, runtime::policy_home_based, runtime::policy_entry}) {
+      for (const auto& [policy, name, c_name, use] : coherence::policy_list) {
         runtime::SegmentRequest request{100'000, block_bytes, placement};
         request.home = Rank{job->ranks() - 1};
         request.policy = policy;
@@ -74,7 +73,7 @@ void each_kind() {
       }
     }
   }
-  // Those of before are still there.
+  // The earlier segments are unchanged.
   for (const vm::Segment* const segment : segments) {
     const auto* const words = reinterpret_cast<const std::uint64_t*>(segment->base);
     for (std::size_t i = 0; i < segment->bytes / sizeof *words; ++i)
@@ -88,7 +87,7 @@ void each_kind() {
   }
 }
 
-// More than the space looks at one after another.
+// More than the space searches linearly.
 void many() {
   for (int i = 0; i < 300; ++i) {
     runtime::SegmentRequest request;
@@ -97,7 +96,7 @@ void many() {
   }
 }
 
-// What is refused leaves everything as it was.
+// Refused calls leave everything as it was.
 void refused() {
   const std::size_t left = job->segments().bytes_left();
   for (const std::size_t bytes : {std::size_t{0}, left + 1, SIZE_MAX, SIZE_MAX - 4096}) {
@@ -127,7 +126,7 @@ void other_call() {
   add({4096});
 }
 
-// A write behind the end meets a page of nobody.
+// A write past the end hits a page that belongs to no segment.
 void behind_the_end() {
   const vm::Segment& first = add({4096, 4096});
   add({4096, 4096});

@@ -1,4 +1,4 @@
-/* One process of a job that uses sms.h and musubi.h: beside_program <case>. Each case checks itself. */
+/* A process of a job that uses sms.h and musubi.h: beside_program <case>. Each case checks itself. */
 #include <musubi/gas.h>
 #include <musubi/gheap.h>
 #include <musubi/musubi.h>
@@ -11,7 +11,7 @@ static void check(int holds, const char* what) {
   if (!holds) musubi_abort(99, what);
 }
 
-/* Whoever joins, both work. */
+/* Either may join the job, both work. */
 static void use_both(void) {
   check(musubi_rank() == sms_proc_id && musubi_size() == sms_nproc, "the numbers differ");
   long* const of_sms = sms_alloc(sizeof(long), 0);

@@ -113,7 +113,7 @@ static void shutdown_with_lock(void) {
   sms_shutdown();
 }
 
-/* The last process does something else. */
+/* The last process makes another call. */
 static int is_other(void) {
   return sms_proc_id == sms_nproc - 1;
 }
@@ -200,7 +200,7 @@ static const struct {
              CASE(barrier_at_the_end),
              CASE(behind_the_end)};
 
-/* What comes before sms_startup. */
+/* Calls before sms_startup. */
 static void run_early(const char* name) {
   if (strcmp(name, "early_alloc") == 0) sms_alloc(8, 0);
   if (strcmp(name, "early_lock") == 0) sms_lock(0);

@@ -1,4 +1,4 @@
-/* Each function of sms.h does what its comment says: cases whose processes check themselves. */
+/* Each function of sms.h behaves as its comment says: cases whose processes check themselves. */
 #include <pthread.h>
 #include <signal.h>
 #include <sms.h>
@@ -30,7 +30,7 @@ static void numbers(void) {
   }
 }
 
-/* Every process writes its elements and reads those of all; `round` makes them differ from before. */
+/* Every process writes its elements and reads those of all; `round` makes them differ from the last round. */
 static void share(unsigned char* bytes, size_t count, size_t item, int round) {
   for (size_t i = 0; i < count; ++i)
     if (i / item % (size_t)sms_nproc == (size_t)sms_proc_id) bytes[i] = (unsigned char)(i + (size_t)round);
@@ -51,7 +51,7 @@ static void memory(void) {
     CHECK((uintptr_t)all[i] % 64 == 0);
     for (int j = 0; j < i; ++j) CHECK(all[i] + sizes[i] <= all[j] || all[j] + sizes[j] <= all[i]);
     for (size_t at = 0; at < sizes[i]; ++at) CHECK(all[i][at] == 0);
-    sms_barrier(0); /* before anybody writes */
+    sms_barrier(0); /* before any process writes */
     share(all[i], sizes[i], (size_t)item, i);
   }
   for (int i = 0; i < count; ++i)
@@ -71,7 +71,7 @@ static void same_addresses(void) {
   CHECK(first[0] == large);
 }
 
-/* More than an int can say. */
+/* More than fits an int. */
 static void large(void) {
   const size_t bytes = (size_t)3 << 30, items = bytes / 8;
   unsigned char* one = sms_alloc_large(bytes, 0);
@@ -83,12 +83,12 @@ static void large(void) {
   CHECK(one[bytes - 1] == 7 && one[0] == 0 && other[items - 1] == 1.5 && other[0] == 0);
 }
 
-/* Two processes change one word without an order, and different bytes of another one. */
+/* Two processes change one word without synchronisation, and different bytes of another word. */
 static void units(void) {
   int* bytes = sms_alloc(sizeof *bytes, 0);
   int* element = sms_calloc(1, sizeof *element, 0);
   int64_t* triple = sms_calloc(1, 3 * sizeof *triple, 0);
-  CHECK(*bytes == 0 && *element == 0 && triple[1] == 0); /* brings copies */
+  CHECK(*bytes == 0 && *element == 0 && triple[1] == 0); /* fetches copies */
   sms_barrier(0);
   if (sms_proc_id < 2) {
     ((volatile char*)bytes)[sms_proc_id] = 1;
@@ -115,7 +115,7 @@ static void locks(void) {
   }
   sms_barrier(0);
   for (int i = 0; i < count; ++i) CHECK(sums[i * 1000] == (long)turns * sms_nproc * (sms_nproc + 1) / 2);
-  /* One inside of another, and both held over a barrier. */
+  /* A lock inside of another, and both held over a barrier. */
   sms_lock(sms_proc_id);
   sms_lock(1000 + sms_proc_id);
   sms_barrier(0);
@@ -123,7 +123,7 @@ static void locks(void) {
   sms_unlock(1000 + sms_proc_id);
 }
 
-/* A process that uses a lock often in a row may keep it; the next one sees all the same what it wrote. */
+/* A process that uses a lock often in a row may keep it; the next process nevertheless sees its writes. */
 static void rows(void) {
   enum { rounds = 25, uses = 40 };
   long* sum = sms_calloc(1, sizeof *sum, 0);
@@ -139,7 +139,7 @@ static void rows(void) {
   CHECK(*sum == (long)rounds * uses * sms_nproc);
 }
 
-/* What a process wrote under a lock is seen by the next that takes it, without a barrier. */
+/* Writes of a process under a lock are seen by the next process that takes it, without a barrier. */
 static void chain(void) {
   int* turn = sms_calloc(1, sizeof *turn, 0);
   int* data = sms_calloc(1024, sizeof *data, 0);
@@ -159,7 +159,7 @@ static void chain(void) {
   CHECK(*turn == 20 * sms_nproc);
 }
 
-/* As many signals as sleepers: each wakes one. Process 0 signals once all others sleep. */
+/* As many signals as sleepers: each wakes one. Process 0 signals once all other processes sleep. */
 static void signals(void) {
   struct state {
     int asleep, awake, tickets;
@@ -189,7 +189,7 @@ static void signals(void) {
 
 enum { blocks = 32, block_bytes = 32768 };
 
-/* The statistics tell who had the pages: see CMakeLists.txt. */
+/* The statistics show which process had the pages: see CMakeLists.txt. */
 static void initial_manager(void) {
   char* pages = sms_alloc(blocks * block_bytes, atoi(words[2]));
   if (sms_proc_id == 1)
@@ -227,8 +227,7 @@ static void own_error(void) {
   sms_barrier(0);
 }
 
-/* Nobody goes on: process 0 waits for a lock, its holder for a signal, and process 2 for both in a barrier.
- */
+/* Deadlock: process 0 waits for a lock, its holder for a signal, and process 2 for both in a barrier. */
 static void stall(void) {
   if (sms_proc_id == 1) {
     sms_lock(70);
@@ -240,8 +239,8 @@ static void stall(void) {
   sms_barrier(0);
 }
 
-/* Process 0 is the last to leave sms_shutdown, as it has much to write there, and goes on when the others
- * have ended. */
+/* Process 0 is the last to leave sms_shutdown, as it has much to write there, and goes on when the other
+ * processes have ended. */
 static void late_output(void) {
   enum { bytes = 4 << 20 };
   setvbuf(stdout, NULL, _IOFBF, bytes);

@@ -1,4 +1,4 @@
-// dgemm of the OpenMP OpenBLAS at sizes 50 to 600: whole numbers, so that every order of adding is exact.
+// dgemm of the OpenMP OpenBLAS at sizes 50 to 600: whole numbers, so that every order of additions is exact.
 #include <stdio.h>
 #include <stdlib.h>
 

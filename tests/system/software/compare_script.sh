@@ -1,4 +1,4 @@
-# compare_script.sh <python> <script> <command>...: the script must print what it prints as one process.
+# compare_script.sh <python> <script> <command>...: the script must print the same as in one process.
 python=$1
 script=$2
 shift 2

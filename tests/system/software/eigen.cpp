@@ -1,4 +1,4 @@
-// Eigen's product hands packed blocks from thread to thread by atomic loads: whole numbers, every order
+// Eigen's product passes packed blocks from thread to thread by atomic loads: whole numbers, every order
 // exact.
 #include <cstdio>
 

@@ -1,4 +1,5 @@
-// A plane and a line there and back with FFTW's OpenMP threads: the sum after rounding is exact.
+// Forward and inverse transforms of a plane and of a line, with FFTW's OpenMP threads: the sum after rounding
+// is exact.
 #include <complex.h>
 #include <math.h>
 #include <stdio.h>

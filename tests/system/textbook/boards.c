@@ -1,5 +1,5 @@
-// Boards of games: mines and the numbers around them, the field that a click opens (several cells open the
-// same neighbour), and the squares that queens attack (several queens mark the same square).
+// Board games: mines and the numbers around them, the field that a click opens (several cells open the same
+// neighbour), and the squares that queens attack (several queens mark the same square).
 #include "textbook.h"
 
 enum { height = 120, width = 131, cells = height * width, queens = 90 };

@@ -1,4 +1,4 @@
-// Search level by level, with bytes for the frontier and for what was visited. Several vertices of a level
+// Search level by level, with bytes for the frontier and for visited vertices. Several vertices of a level
 // set the same marks and the same cost.
 #include "textbook.h"
 

@@ -10,7 +10,7 @@ typedef struct {
 typedef struct {
   int key, value;
 } Pair;
-// Behind a number: the pairs begin at no multiple of 8.
+// After a number: the pairs begin at no multiple of 8.
 typedef struct {
   int count;
   Pair pairs[count];
@@ -48,7 +48,7 @@ static void sort(void) {
   }
 }
 
-// Nothing but pairs is stored here.
+// Only pairs are stored here.
 static void sort_pairs(Pair* to, const int* place_of) {
 #pragma omp parallel for
   for (int i = 0; i < count; ++i) to[place_of[i]] = pairs[i];

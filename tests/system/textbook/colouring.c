@@ -1,5 +1,5 @@
-// Colours of a graph by independent sets: a vertex whose priority is the highest among neighbours without a
-// colour takes the first colour that they do not have. The result is that of the greedy walk by priority.
+// Colours of a graph by independent sets: a vertex whose priority is the highest among its uncoloured
+// neighbours takes the first colour that they do not have. The result is that of the greedy walk by priority.
 #include "textbook.h"
 
 enum { vertices = 12000, degree = 8, none = 255 };

@@ -1,5 +1,5 @@
-// Compaction by marks: bools say which letters stay, prefix sums say where to. Chunks of threads end inside
-// of words, of the marks and of the output.
+// Compaction by marks: bools tell which letters stay, prefix sums give their new places. Chunks of threads
+// end inside of words, of the marks and of the output.
 #include "textbook.h"
 
 enum { count = 70001, threads_max = 64, rounds = 4 };
@@ -53,7 +53,7 @@ int main(void) {
     wrong += count_differences(output, expected, (size_t)kept);
     for (int i = 0; i < count; ++i) wrong += keeps[i] != keep(input[i]);
     for (int i = kept; i < count; ++i) wrong += output[i] != 0;
-      // Marks of where equal letters begin.
+      // Marks where equal letters begin.
 #pragma omp parallel for schedule(static, 1)
     for (int i = 0; i < count; ++i) begins[i] = i == 0 || input[i] != input[i - 1];
     for (int i = 0; i < count; ++i) wrong += begins[i] != (i == 0 || input[i] != input[i - 1]);

@@ -1,5 +1,5 @@
-// Components by plain stores of smaller labels until nothing changes. The stores race; a label is lost now
-// and then and stored again. No word is ever torn, so each label is the number of a vertex of its component.
+// Components by plain stores of smaller labels until nothing changes. The stores race; a label is sometimes
+// lost and stored again. No word is ever torn, so each label is the number of a vertex of its component.
 #include "textbook.h"
 
 enum { vertices = 20000, edges = 40000, part = 2500 };
@@ -22,7 +22,7 @@ static void find_expected(void) {
   for (int i = 0; i < vertices; ++i) parents[i] = root(i);
 }
 
-// Result: it came to an end.
+// Result: whether it came to an end.
 #define DEFINE_SPREAD(name, type)                                   \
   static bool name(type* label) {                                   \
     int changed = 1;                                                \

@@ -1,5 +1,5 @@
-// Strings of DNA: packed four letters to a byte, complemented, unpacked; and marks of which words of six
-// letters occur, which many places set.
+// Strings of DNA: packed four letters to a byte, complemented, unpacked; and marks of the words of six
+// letters that occur, each of which many places set.
 #include "textbook.h"
 
 enum { letters = 80004, packed_bytes = letters / 4, word = 6, words = 1 << 2 * word };

@@ -1,5 +1,5 @@
-// Histograms of bytes: bins of each thread, merged by one after the other; bins of each thread side by side;
-// bins that belong to threads; and bytes that only say which values occur.
+// Histograms of bytes: bins of each thread, merged one after the other; adjacent bins of different threads;
+// bins that belong to threads; and bytes that only mark which values occur.
 #include "textbook.h"
 
 enum { values = 200001, bins = 256, threads_max = 64 };

@@ -1,5 +1,5 @@
-// The knapsack, row by row: values are ints, the choice of each item at each capacity a byte. And sums of
-// subsets: which can be reached, in bools.
+// The knapsack, row by row: values are ints, the choice of each item at each capacity a byte. And subset
+// sums: which can be reached, in bools.
 #include "textbook.h"
 
 enum { items = 60, capacity = 2003 };

@@ -28,7 +28,7 @@ static void by_antidiagonals(void) {
   }
 }
 
-// Only three antidiagonals, side by side: neighbours are written by other threads.
+// Only three adjacent antidiagonals: other threads write neighbouring elements.
 static short with_three_lines(void) {
   static short lines[3][rows + 1];
   memset(lines, 0, sizeof lines);

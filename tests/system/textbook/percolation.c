@@ -7,7 +7,7 @@ enum { side = 90, cells = side * side, grids = 4 };
 static char open_cells[cells], spans[cells];
 static int labels[cells], expected[cells];
 
-// Roots of both cells: the larger one is joined to the smaller one, if no one else has joined it.
+// Roots of both cells: the larger one is joined to the smaller one, unless another thread has joined it.
 static bool join(int cell, int other) {
   if (!open_cells[other] || labels[cell] == labels[other]) return false;
   const int a = labels[cell], b = labels[other], low = a < b ? a : b, high = a < b ? b : a;
@@ -15,7 +15,7 @@ static bool join(int cell, int other) {
   return true;
 }
 
-// Result: it came to an end.
+// Result: whether it came to an end.
 static bool join_all(void) {
   bool changed = true;
   for (int turns = 0; changed; ++turns) {
@@ -31,7 +31,7 @@ static bool join_all(void) {
     for (int i = 0; i < cells; ++i) {
       if (!open_cells[i]) continue;
       for (int steps = 0; labels[i] != labels[labels[i]]; ++steps) {
-        // Each label was stored by someone, and is smaller than the one before.
+        // Each label was stored by a thread, and is smaller than the previous label.
         if (steps == cells || !open_cells[labels[i]]) exit(finish(1));
         labels[i] = labels[labels[i]];
       }
@@ -69,7 +69,7 @@ int main(void) {
     find_expected();
     wrong += !join_all();
     for (int i = 0; i < cells; ++i) wrong += labels[i] != expected[i];
-    // Labels of the first row that reach the last: set by many.
+    // Labels of the first row that reach the last: set by many threads.
     memset(spans, 0, sizeof spans);
 #pragma omp parallel for schedule(static, 1)
     for (int k = 0; k < side; ++k) {

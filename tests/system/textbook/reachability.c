@@ -1,5 +1,5 @@
-// Warshall's closure of a relation of bools, and paths of few steps in bytes (Floyd). Row and
-// column of the turn are stored again, with the same values, while others read them.
+// Warshall's closure of a relation of bools, and paths of few steps in bytes (Floyd). Row and column of the
+// turn are stored again, with the same values, while other threads read them.
 #include "textbook.h"
 
 enum { vertices = 131, far_away = 200 };

@@ -13,7 +13,7 @@ static void find_expected(void) {
   }
 }
 
-// Factors are dealt to threads; one that is no prime yet by what a thread sees costs time only.
+// Factors are distributed to threads; a factor that a thread has not yet seen as composite only costs time.
 static void mark_by_factors(void) {
 #pragma omp parallel for schedule(dynamic)
   for (long i = 2; i < 800; ++i) {
@@ -22,7 +22,7 @@ static void mark_by_factors(void) {
   }
 }
 
-// The multiples of each factor are dealt to threads.
+// The multiples of each factor are distributed to threads.
 static void mark_by_multiples(void) {
   for (long i = 2; i * i <= limit; ++i) {
     if (flags[i]) continue;

@@ -1,5 +1,5 @@
-// Programs as textbooks have them. Each computes the same in order, by one thread, and prints OK when both
-// agree.
+// Programs as in textbooks. Each computes the same result sequentially, by one thread, and prints OK when
+// both agree.
 #pragma once
 
 #include <omp.h>
@@ -16,7 +16,7 @@ static inline unsigned next_random(unsigned below) {
   return (unsigned)((random_state >> 20) % below);
 }
 
-// Result: how many bytes differ.
+// Result: the number of different bytes.
 static inline long count_differences(const void* found, const void* expected, size_t bytes) {
   const unsigned char *a = found, *b = expected;
   long wrong = 0;

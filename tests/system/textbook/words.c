@@ -58,7 +58,7 @@ static void change(char* to, unsigned char* length, char (*name)[record], int wo
   for (int i = 0; i < letters; ++i) to[i] = turned(to[i]);
 #pragma omp parallel for if (parallel) schedule(static, 1)
   for (int w = 0; w < words / 4; ++w) name_word(name[w], w);
-    // The first letter of each word only: others stay.
+    // Only the first letter of each word: the rest stays.
 #pragma omp parallel for if (parallel) schedule(guided)
   for (int w = 0; w < words; ++w) to[begins[w]] = (char)(to[begins[w]] - 32);
 }

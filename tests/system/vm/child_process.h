@@ -1,4 +1,4 @@
-// Runs a function in a child process and gathers how it ended and what it wrote to standard error.
+// Runs a function in a child process and collects its exit status and its standard error.
 #pragma once
 
 #include <sys/resource.h>
@@ -10,7 +10,7 @@
 namespace musubi::vm {
 
 struct ChildEnd {
-  int status = 0;  // as waitpid gives it
+  int status = 0;  // as waitpid returns it
   std::string error_text;
 
   bool killed_by(int signal) const { return WIFSIGNALED(status) && WTERMSIG(status) == signal; }

@@ -1,4 +1,4 @@
-// How a program dies.
+// A program that crashes dies as it would natively.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <string.h>
@@ -21,7 +21,7 @@ using namespace musubi::vm;
 [[gnu::noinline]] int recurse_without_end(volatile char* outer) {
   volatile char frame[512];
   frame[0] = outer[0];
-  if (frame[0] != 0) return 0;  // never, which the compiler does not know
+  if (frame[0] != 0) return 0;  // never true, which the compiler does not know
   return recurse_without_end(frame) + frame[0];
 }
 [[gnu::noinline]] void call_abort() {

@@ -1,4 +1,4 @@
-// Ways to crash, and what a process that uses the driver has installed.
+// Ways to crash, and the handlers that a process with the driver has installed.
 #pragma once
 
 #include "vm/signal/alternate_stack.h"

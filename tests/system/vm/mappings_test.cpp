@@ -53,7 +53,7 @@ bool asked_for_huge_pages(std::uintptr_t address) {
   return asked;
 }
 
-// Opens every block on demand, unless it is to refuse.
+// Opens every block on demand, unless it must refuse.
 class Machine final : public FaultSink {
  public:
   Machine(const Space& machine_space, std::size_t mappings_max) : space(machine_space), handler(Rank{0}) {
@@ -97,7 +97,7 @@ void open_alternating_blocks(std::uint64_t open_blocks, std::size_t mappings_max
     machine.vm->open_write({BlockId{2 * i}});
     machine.vm->system_view()[2 * i * page] = std::byte{static_cast<unsigned char>(i)};
   }
-  // Every block that the engine opened serves the program, without a word to the engine.
+  // Every block that the engine opened serves the program, without a call to the engine.
   for (std::uint64_t i = 0; i < open_blocks; ++i) {
     ASSERT_EQ(machine.byte(2 * i), static_cast<char>(i));
     machine.byte(2 * i) = 5;
@@ -185,7 +185,7 @@ TEST(Mappings, ASegmentThatIsLeftOpenMayShowTheMemoryFile) {
   machine.vm->system_view()[3 * page] = std::byte{7};
   ASSERT_TRUE(machine.vm->map_segment(0, Placement::fresh).ok());
   ASSERT_TRUE(machine.vm->leave_segment_open(0, Backing::memory_file).ok());
-  EXPECT_EQ(machine.byte(3), 7) << "what was there stays";
+  EXPECT_EQ(machine.byte(3), 7) << "the old bytes stay";
   machine.byte(4) = 8;
   EXPECT_EQ(machine.vm->system_view()[4 * page], std::byte{8}) << "all that map the file see it";
   EXPECT_EQ(machine.faults, 0);
@@ -246,7 +246,7 @@ TEST(Mappings, EachCallIsCounted) {
   EXPECT_EQ(machine.counters.get(trace::Counter::protection_changes), 3u);
 }
 
-// Threads fault on their own blocks, whose neighbours in the group belong to the others, with far too few
+// Threads fault on their own blocks, whose neighbours in the group belong to other threads, with far too few
 // mappings: groups close under the threads all the time.
 TEST(Mappings, ThreadsShareGroupsUnderATinyBudget) {
   constexpr int threads = 3;

@@ -1,4 +1,4 @@
-// What is special about pages by userfaultfd; what all drivers must do stands in tests/conformance/vm.
+// Properties specific to pages by userfaultfd; tests/conformance/vm tests those that all drivers share.
 #include "vm/uffd/uffd_vm.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ Space space_of(std::uint64_t blocks) {
   return space;
 }
 
-// Opens every block on demand, unless it is to refuse.
+// Opens every block on demand, unless it must refuse.
 class Machine final : public FaultSink {
  public:
   explicit Machine(std::uint64_t blocks = 8) : space(space_of(blocks)) {
@@ -102,7 +102,7 @@ TEST_F(Uffd, PagesThatTheKernelTookComeBackWithoutTheSink) {
   EXPECT_EQ(machine.byte(2), 0);
   EXPECT_EQ(machine.faults, 0);
   EXPECT_EQ(machine.vm->reopened(), 4u);
-  // What is open for reading only has come back as such.
+  // A block open for reading only has come back in that state.
   machine.readable = {0, 2};
   machine.byte(0) = 1;
   machine.byte(2) = 1;
@@ -162,7 +162,7 @@ TEST_F(Uffd, AlternatingAccessesTakeNoMappings) {
   EXPECT_EQ(lines, 1);
 }
 
-// The program sees what it would see of memory without access.
+// The program sees the same as with inaccessible memory.
 TEST_F(Uffd, ARefusedFaultIsASegmentationFaultOfTheProgram) {
   const ChildEnd reported = run_in_child([] {
     Machine machine;
@@ -214,7 +214,7 @@ TEST_F(Uffd, ABusErrorOfTheProgramStaysOne) {
   EXPECT_TRUE(end.said("the program was killed by SIGBUS (bus error): read of address 0x")) << end.error_text;
 }
 
-// Nobody watches a child's pages: it must not read old bytes from them.
+// A child's pages are not monitored: it must not read old bytes from them.
 TEST_F(Uffd, AForkedChildDoesNotHaveThePages) {
   Machine machine;
   machine.byte(0) = 1;
@@ -227,7 +227,7 @@ TEST_F(Uffd, AForkedChildDoesNotHaveThePages) {
   EXPECT_TRUE(gone.said("shared memory that the program has unmapped")) << gone.error_text;
 }
 
-// Threads write to their own blocks, whose pages go under them all the time, and close some of them.
+// Threads write to their own blocks, whose pages disappear under them all the time, and close some of them.
 TEST_F(Uffd, PagesComeBackWhileOthersAreClosed) {
   constexpr int threads = 3;
   constexpr std::uint64_t blocks = 60;
@@ -260,11 +260,11 @@ TEST_F(Uffd, PagesComeBackWhileOthersAreClosed) {
   done.store(true);
   thief.join();
   EXPECT_EQ(wrong, 0);
-  // Each closed block is closed: one fault for each time, and the first of each other.
+  // Each closed block is closed: one fault for each time, and the first of each other thread.
   EXPECT_EQ(machine.faults, closed + static_cast<int>(blocks - blocks / 5));
 }
 
-// A thread that maps a block again holds it: a close that comes meanwhile must not be done before.
+// A thread that maps a block again holds it: a close that arrives before it is done must wait.
 TEST(UffdGrantTable, NobodyChangesABlockThatIsHeld) {
   const Space space = space_of(2);
   GrantTable table(space);

@@ -1,4 +1,4 @@
-// The program's own signal handlers live on beside the runtime's.
+// The program's own signal handlers live on next to the runtime's.
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <setjmp.h>
@@ -89,7 +89,7 @@ TEST(UserHandler, MayChangeTheContextAndErrno) {
 volatile int returns = 0;
 void crash_again(int) {
   write_through_null(null_pointer);
-  returns = returns + 1;  // not a tail call: this function is to stand in the backtrace
+  returns = returns + 1;  // not a tail call: this function must appear in the backtrace
 }
 
 TEST(UserHandler, ThatCrashesItselfEndsTheProgram) {
@@ -132,8 +132,7 @@ TEST(UserHandler, IgnoredSignalsAreIgnoredUnlessForced) {
   EXPECT_TRUE(end.said("alive\nmusubi: rank 2")) << end.error_text;
 }
 
-// What the runtime does is held up by blocking signals, and its barriers are slower, while the program has
-// handlers.
+// While the program has handlers, blocking signals delays the runtime's work, and its barriers are slower.
 TEST(UserHandler, OfAProtectedSignalIsNotHeldBack) {
   const ChildEnd end = run_in_child([] {
     Handlers handlers;

@@ -1,4 +1,4 @@
-// Emulated atomics against the processor: every form, every way of addressing, random registers, flags and
+// Emulated atomics behave as on the processor: every form, every addressing mode, random registers, flags and
 // memory.
 #include <cpuid.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "atomics/fault.h"
 #include "atomics/patch.h"
 #include "atomics/x86_64_entry.h"
 #include "base/random.h"
@@ -21,7 +20,7 @@ namespace musubi::atomics {
 namespace {
 
 constexpr std::size_t area_bytes = 128 * 1024;
-constexpr std::size_t target_offset = 96 * 1024;  // below it: room for the stack that the code runs on
+constexpr std::size_t target_offset = 96 * 1024;  // below it: space for the stack that the code runs on
 constexpr std::size_t window_bytes = 4608;        // more than bit tests reach
 constexpr unsigned states_per_site = 100;         // per form 1100, with and without padding
 constexpr std::uint64_t settable_flags = 1 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 11;
@@ -38,8 +37,8 @@ std::uint64_t thread_pointer() {
   return base;
 }
 
-// What short instructions find around them: nothing, so that they become breakpoints; padding; the bytes of
-// the code behind them.
+// The bytes after short instructions: none, so that they become breakpoints; padding; or the next
+// instructions.
 enum class Room { none, padding, following };
 constexpr std::size_t following_bytes = 4;
 
@@ -50,7 +49,7 @@ class Bench {
             choose_sites(random_, address_of(shared_ + target_offset), address_of(private_ + target_offset))),
         native_(map_low(sites_.size() * code_slot_bytes, PROT_READ | PROT_WRITE | PROT_EXEC)),
         patched_(map_low(sites_.size() * code_slot_bytes, PROT_READ | PROT_WRITE | PROT_EXEC)) {
-    const AddressRange shared[] = {{address_of(shared_), address_of(shared_) + area_bytes}, {16, 32}};
+    const AddressInterval shared[] = {{address_of(shared_), address_of(shared_) + area_bytes}, {16, 32}};
     ranges_ = SharedRanges::make(shared).value();
     for (TestSite& site : sites_) {
       site.length = write_code(site, native_);
@@ -81,9 +80,9 @@ class Bench {
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_EQ(report.value().skipped, 0u);
     EXPECT_GT(report.value().jumps, 300u);
-    EXPECT_EQ(report.value().springboards > 50, room == Room::padding);
+    EXPECT_EQ(report.value().trampolines > 50, room == Room::padding);
     EXPECT_EQ(report.value().traps > 50, room == Room::none);
-    EXPECT_EQ(report.value().puns > 50, room == Room::following);
+    EXPECT_EQ(report.value().overlapping_jumps > 50, room == Room::following);
   }
 
   const std::vector<TestSite>& sites() const { return sites_; }
@@ -116,7 +115,7 @@ class Bench {
   bool is_private_ = false;
   Machine before_{};
   Machine expected_{};
-  std::uint8_t* window_ = nullptr;  // of memory that is set and compared
+  std::uint8_t* window_ = nullptr;  // window of the memory that is initialised and compared
   std::size_t window_size_ = 0;
   std::uint8_t memory_before_[2 * window_bytes];
   std::uint8_t memory_expected_[2 * window_bytes];
@@ -151,7 +150,7 @@ void Bench::choose_state(const TestSite& site, std::uint8_t* target) {
   choose_vectors();
 }
 
-// Sometimes the upper halves of vectors are not in use: then they are zeros, and nothing is to be saved.
+// Sometimes the upper halves of vectors are not in use: then they are zeros, and need not be saved.
 void Bench::choose_vectors() {
   constexpr unsigned ymm = 2, zmm = 6;
   const std::uint64_t all = vector_components();
@@ -175,7 +174,7 @@ void Bench::choose_vectors() {
   std::memcpy(before_.vector + 24, &control, sizeof control);
 }
 
-// A bit offset in a register may lead away from the operand; keep it where memory is.
+// A bit offset in a register may point outside of the operand; keep it inside the memory.
 void Bench::choose_bit(const TestSite& site) {
   const bool is_stack = site.encoding.base == rsp;
   std::int64_t bit = static_cast<std::int64_t>(random_.below(32768));
@@ -192,7 +191,7 @@ void Bench::choose_memory(const TestSite& site, std::uint8_t* target) {
   window_ = target - around;
   window_size_ = 2 * around;
   const auto* red_zone = reinterpret_cast<std::uint8_t*>(before_.general[rsp]) - 128;
-  // What lies below the red zone is anyone's.
+  // The bytes below the red zone are undefined.
   if (window_ < red_zone && red_zone < target) {
     window_size_ -= static_cast<std::size_t>(red_zone - window_);
     window_ += red_zone - window_;

@@ -159,7 +159,7 @@ std::vector<std::uint8_t> encode(const Form& form, const Encoding& e, std::uint6
   const bool has_base = e.addressing != Addressing::index_only && e.addressing != Addressing::absolute &&
                         e.addressing != Addressing::instruction_pointer;
   if (has_base && e.base >= 8) rex |= 0x41;
-  // Without it 4-7 would mean ah ch dh bh.
+  // Without it, registers 4-7 would mean ah ch dh bh.
   if (has_register && form.bytes == 1 && !e.high_byte && e.source >= 4 && e.source < 8) rex |= 0x40;
   if (rex != 0) code.push_back(static_cast<std::uint8_t>(rex));
   code.insert(code.end(), form.opcode.begin(), form.opcode.end());

@@ -1,4 +1,4 @@
-// Every form of an indivisible read-modify-write, and its encoding with any way of addressing.
+// Every form of an atomic read-modify-write, and its encoding in each addressing mode.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ enum class FormSource { none, general_register, immediate, bit_register };
 struct Form {
   std::string name;
   std::vector<std::uint8_t> opcode;
-  unsigned bytes;  // of the operand
+  unsigned bytes;  // size of the operand
   FormSource source = FormSource::none;
   unsigned digit = 0;  // in the register field when it holds no register
   unsigned immediate_bytes = 0;
@@ -47,7 +47,7 @@ struct Encoding {
   std::uint64_t target = 0;  // for instruction_pointer
 };
 
-// The bytes of the instruction when it lies at `at`.
+// The bytes of the instruction placed at `at`.
 std::vector<std::uint8_t> encode(const Form& form, const Encoding& encoding, std::uint64_t at);
 
 }  // namespace musubi::atomics

@@ -1,6 +1,6 @@
-// The tables of common instructions against the decoder: on the code of this process, from every byte of it,
-// and on random bytes.
-#include "atomics/x86_64_length.h"
+// The tables of common instructions agree with the decoder: on the code of this process, from every byte of
+// it, and on random bytes.
+#include "atomics/x86_64_instruction.h"
 
 #include <Zydis/Zydis.h>
 #include <gtest/gtest.h>
@@ -42,8 +42,8 @@ class CommonLength : public testing::Test {
     ASSERT_TRUE(ZYAN_SUCCESS(ZydisDecoderInit(&decoder_, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)));
   }
 
-  // Expects that the tables agree with the decoder or do not know. Result: the decoder's length, 0 for bytes
-  // that are no instruction.
+  // Expects that the tables agree with the decoder or give no answer. Result: the decoder's length, 0 for
+  // bytes that are no instruction.
   std::size_t compare(const std::uint8_t* code, std::size_t available) {
     ZydisDecoderContext context;
     ZydisDecodedInstruction decoded;
@@ -94,7 +94,7 @@ TEST_F(CommonLength, TheCodeOfThisProcessIsMostlyKnown) {
 }
 
 TEST_F(CommonLength, SoIsWhatBeginsAtAnyByteOfIt) {
-  constexpr std::size_t bytes_max = 400'000;  // of each object
+  constexpr std::size_t bytes_max = 400'000;  // read of each object
   for (const Code& code : code_of_process()) {
     for (std::size_t at = 0; at < std::min(code.bytes, bytes_max) && !HasFailure(); ++at) {
       compare(code.begin + at, code.bytes - at);
@@ -113,7 +113,7 @@ TEST_F(CommonLength, RandomBytesBehindPrefixes) {
       if (random.below(2) == 0) code[at++] = prefixes[random.below(std::size(prefixes))];
     }
     if (random.below(3) == 0) code[at++] = 0x0f;
-    // Also such that end too early.
+    // Includes bytes that end too early.
     compare(code, random.below(4) == 0 ? 1 + random.below(sizeof code) : sizeof code);
   }
   EXPECT_GT(known_, 200'000u);

@@ -1,4 +1,5 @@
-// Functions with one atomic instruction each, compiled at several levels: what they make of its result.
+// Functions with one atomic instruction each, compiled at several levels, which use its result in different
+// ways.
 #include "order_subject.h"
 
 static double sum_of_doubles;
@@ -46,7 +47,7 @@ int FUNCTION(take_places)(long* list, const int* values, long count) {
     list[__atomic_fetch_add(&count_of_ints, 2, __ATOMIC_RELAXED) + 5] = values[i];
   return 0;
 }
-// It may be what the function returns.
+// The function may return it.
 void FUNCTION(take_place_at_the_end)(long* list, long value) {
   list[__atomic_fetch_add(&word, 1, __ATOMIC_RELAXED)] = value;
 }
@@ -107,7 +108,7 @@ struct node* FUNCTION(pop)(void) {
   }
   return first;
 }
-// A semaphore, or one more owner of what has some.
+// A semaphore, or a new owner of an object that already has some.
 int FUNCTION(take_if_any)(void) {
   int seen = __atomic_load_n(&count_of_ints, __ATOMIC_RELAXED);
   while (seen > 0 && !__atomic_compare_exchange_n(&count_of_ints, &seen, seen - 1, 1, __ATOMIC_ACQUIRE,

@@ -1,5 +1,5 @@
-// Whether threads may meet by the one atomic instruction of each function: X(name, orders); 2: as far as one
-// can tell from unoptimised code.
+// Whether threads may synchronise by the one atomic instruction of each function: X(name, orders); 2: as far
+// as unoptimised code shows.
 #pragma once
 
 #define MUSUBI_ORDER_SUBJECTS(X) \

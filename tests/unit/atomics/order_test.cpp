@@ -1,4 +1,4 @@
-// What compilers make of atomics by which threads meet, and of those that merely sum up.
+// Atomics by which threads synchronise are told from those that only accumulate, in code from compilers.
 #include <gtest/gtest.h>
 
 #include <algorithm>

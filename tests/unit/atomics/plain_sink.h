@@ -1,4 +1,4 @@
-// A sink for tests of the way there and back.
+// A sink for tests of the code between patched instructions and the runtime.
 #pragma once
 
 #include <cerrno>
@@ -8,7 +8,8 @@
 
 namespace musubi::atomics {
 
-// Carries out operations on plain memory, and spoils every register that the runtime may: it uses no x87.
+// Carries out operations on plain memory, and clobbers every register that the runtime may use: it uses no
+// x87.
 class PlainSink final : public AtomicSink {
  public:
   AtomicValue execute(std::uintptr_t address, const AtomicOperation& operation) noexcept override {

@@ -1,4 +1,4 @@
-// Atomics from the compiler, patched in this very process, and those that nobody patched, at a fault.
+// Atomics from the compiler, patched in this process, and unpatched ones, emulated at a fault.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -9,7 +9,6 @@
 #include <mutex>
 #include <thread>
 
-#include "atomics/fault.h"
 #include "atomics/patch.h"
 #include "subject.h"
 #include "traps.h"
@@ -25,9 +24,9 @@ namespace {
 constexpr std::size_t area_bytes = 64 * 1024;
 constexpr long times = 100000;
 
-// Nothing but the mutex makes its operations indivisible. Works on another view of the memory where there is
-// one. Plain stores of the program (who frees a spin lock) do not come here and must not be lost: what an
-// operation leaves as it was is not written.
+// Only the mutex makes its operations atomic. Works on another view of the memory if one exists. Plain stores
+// of the program (the release of a spin lock) bypass the mutex and must not be lost: an operation that leaves
+// its word unchanged does not write it.
 class LockedSink final : public AtomicSink {
  public:
   AtomicValue execute(std::uintptr_t address, const AtomicOperation& operation) noexcept override {
@@ -43,7 +42,7 @@ class LockedSink final : public AtomicSink {
   }
   void fence() noexcept override { ++fences; }
 
-  std::uintptr_t distance = 0;  // from an address of the program to where the bytes are
+  std::uintptr_t distance = 0;  // from an address of the program to its bytes
   long executed = 0;
   std::atomic<long> fences = 0;
 
@@ -51,12 +50,12 @@ class LockedSink final : public AtomicSink {
   std::mutex mutex_;
 };
 
-// What patched code and signal handlers reach; set up once for all tests of this program.
+// State that patched code and signal handlers reach; set up once for all tests of this program.
 struct World {
   LockedSink sink;
   LockedSink fault_sink;
   std::uint8_t* shared = nullptr;      // its atomics go to `sink` when patched
-  std::uint8_t* protected_ = nullptr;  // nothing may touch it directly
+  std::uint8_t* protected_ = nullptr;  // no direct access is allowed
   SharedRanges ranges;
   SharedRanges fault_ranges;
   PatchReport report;
@@ -75,7 +74,7 @@ std::uint8_t* map(int descriptor, int protection) {
   return static_cast<std::uint8_t*>(mapped);
 }
 
-AddressRange range_of(const void* begin, std::size_t bytes) {
+AddressInterval range_of(const void* begin, std::size_t bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(begin);
   return {address, address + bytes};
 }
@@ -92,8 +91,8 @@ class AtomicsProgram : public testing::Test {
     World& w = world();
     if (w.ready) return;
     w.shared = map(-1, PROT_READ | PROT_WRITE);
-    const AddressRange ranges[] = {range_of(w.shared, area_bytes),
-                                   range_of(&subject_globals, sizeof subject_globals)};
+    const AddressInterval ranges[] = {range_of(w.shared, area_bytes),
+                                      range_of(&subject_globals, sizeof subject_globals)};
     w.ranges = SharedRanges::make(ranges).value();
     ASSERT_TRUE(attach(w.sink, w.ranges).ok());
     take_traps();
@@ -121,7 +120,7 @@ void on_two_threads(Function function) {
 
 TEST_F(AtomicsProgram, SitesAreFoundAndPatched) {
   EXPECT_GT(world().report.jumps, 3u);
-  EXPECT_GE(world().report.puns, 1u);  // how many sites are short is the compiler's choice
+  EXPECT_GE(world().report.overlapping_jumps, 1u);  // the compiler chooses how many sites are short
   EXPECT_EQ(world().report.traps, 0u);
   EXPECT_GE(world().report.fences, 5u);
   EXPECT_EQ(world().report.skipped, 0u);
@@ -216,7 +215,7 @@ TEST_F(AtomicsProgram, FencesReachTheSink) {
   EXPECT_EQ(world().sink.fences - before, 4);
 }
 
-// Code that runs into the padding which holds the jump of the instruction before it.
+// Code that runs into the padding that holds the jump of the previous instruction.
 TEST_F(AtomicsProgram, PaddingThatHoldsAJumpIsStillPassed) {
   std::uint8_t* code = map(-1, PROT_READ | PROT_WRITE | PROT_EXEC);
   const std::uint8_t bytes[] = {
@@ -232,8 +231,8 @@ TEST_F(AtomicsProgram, PaddingThatHoldsAJumpIsStillPassed) {
   FreeMemory free(world().ranges);
   Result<PatchReport> report = patch(scan, free);
   ASSERT_TRUE(report.ok()) << report.error().message;
-  EXPECT_EQ(report.value().springboards, 1u);
-  EXPECT_EQ(report.value().puns, 1u);
+  EXPECT_EQ(report.value().trampolines, 1u);
+  EXPECT_EQ(report.value().overlapping_jumps, 1u);
   const auto function = reinterpret_cast<int (*)(int*)>(code);
   const long before = world().sink.executed;
   int own = 4;
@@ -243,7 +242,7 @@ TEST_F(AtomicsProgram, PaddingThatHoldsAJumpIsStillPassed) {
   EXPECT_EQ(world().sink.executed, before + 2);
 }
 
-// Short instructions in a row: each jump shares bytes with the next, which has become a jump itself.
+// Short instructions in a row: each jump shares bytes with the next one, which has become a jump itself.
 TEST_F(AtomicsProgram, JumpsShareBytesWithOtherJumps) {
   std::uint8_t* code = map(-1, PROT_READ | PROT_WRITE | PROT_EXEC);
   const std::uint8_t bytes[] = {
@@ -261,8 +260,8 @@ TEST_F(AtomicsProgram, JumpsShareBytesWithOtherJumps) {
   Result<PatchReport> report =
       patch(find_sites(code, sizeof bytes, reinterpret_cast<std::uintptr_t>(code)), free);
   ASSERT_TRUE(report.ok()) << report.error().message;
-  EXPECT_GE(report.value().puns, 3u);
-  EXPECT_EQ(report.value().puns + report.value().traps, 4u);
+  EXPECT_GE(report.value().overlapping_jumps, 3u);
+  EXPECT_EQ(report.value().overlapping_jumps + report.value().traps, 4u);
   const auto function = reinterpret_cast<int (*)(int*)>(code);
   const long before = world().sink.executed;
   int own = 4;
@@ -275,7 +274,8 @@ TEST_F(AtomicsProgram, JumpsShareBytesWithOtherJumps) {
   EXPECT_EQ(world().sink.executed, before + 4);
 }
 
-// glibc leaves out the prefix when there is one thread: jumps into the instruction must find it as it was.
+// glibc jumps over the prefix while there is one thread: such a jump into the instruction must find the
+// original bytes.
 TEST_F(AtomicsProgram, CodeMayStillJumpOverThePrefix) {
   std::uint8_t* code = map(-1, PROT_READ | PROT_WRITE | PROT_EXEC);
   const std::uint8_t bytes[] = {
@@ -318,7 +318,7 @@ void on_fault(int, siginfo_t*, void* context) {
     ::_exit(99);
 }
 
-// Not in the subject's section, so not patched.
+// Outside of the subject's section, so not patched.
 __attribute__((noinline)) void increment_unpatched(long* word, long count) {
   for (long i = 0; i < count; ++i) {
     __atomic_fetch_add(word, 1, __ATOMIC_RELAXED);
@@ -334,7 +334,7 @@ TEST_F(AtomicsProgram, UnpatchedOnesAreServedAtTheirFault) {
   w.protected_ = map(file, PROT_NONE);
   ::close(file);
   w.fault_sink.distance = static_cast<std::uintptr_t>(view - w.protected_);
-  const AddressRange ranges[] = {range_of(w.protected_, area_bytes)};
+  const AddressInterval ranges[] = {range_of(w.protected_, area_bytes)};
   w.fault_ranges = SharedRanges::make(ranges).value();
   struct sigaction action {
   }, before{};

@@ -1,4 +1,4 @@
-// Finding sites in any bytes, and memory near them.
+// Finds all sites in arbitrary bytes, and memory near them.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <link.h>
@@ -51,8 +51,8 @@ TEST(AtomicsScan, KnowsFences) {
       0xf0, 0x83, 0x4c, 0x24, 0xc0, 0x00,  // lock orl $0, -64(%rsp)
       0x0f, 0xae, 0xf0,                    // mfence
       0xf0, 0x83, 0x4c, 0x24, 0xc0, 0x01,  // lock orl $1, -64(%rsp): an atomic on the stack
-      0xf0, 0x83, 0x08, 0x00,              // lock orl $0, (%rax): another's word, ordered or loaded
-      0x0f, 0xae, 0xe8,                    // lfence
+      0xf0, 0x83, 0x08, 0x00,  // lock orl $0, (%rax): not on the stack: a fence, or an atomic load
+      0x0f, 0xae, 0xe8,        // lfence
   });
   ASSERT_EQ(result.sites.size(), 5u);
   const SiteKind fence = SiteKind::fence, atomic = SiteKind::read_modify_write;
@@ -117,7 +117,7 @@ std::string file_of_standard_library() {
   return known != nullptr && ::dladdr(known, &info) != 0 ? info.dli_fname : "";
 }
 
-// A function, a table that looks like one more, and a caller far away.
+// A function, a table that looks like another function, and a caller far away.
 class NearData : public ::testing::Test {
  protected:
   static constexpr std::size_t function = 0, table = 16, caller = 1024;
@@ -166,7 +166,7 @@ TEST_F(NearData, ABranchLeadsThere) {
   }
 }
 
-// A jump by a table leads to what follows it, which decodes; no branch does.
+// A jump by a table leads to the bytes after it, which decode; no branch does.
 TEST_F(NearData, AllOfAFunctionThatDecodesIsCode) {
   put(64, {0xff, 0xe0, 0xf0, 0xff, 0x00, 0xc3});  // jmp *%rax, lock incl (%rax), ret
   EXPECT_EQ(look({{0x1000 + 64, 6}}).sites.size(), 1u);
@@ -226,7 +226,7 @@ TEST(AtomicsScan, SaysWhichFileItCannotRead) {
 }
 
 TEST(AtomicsRanges, JoinAndFilterCoverAll) {
-  std::vector<AddressRange> ranges;
+  std::vector<AddressInterval> ranges;
   for (std::uintptr_t i = 0; i < 10; ++i)
     ranges.push_back({0x10000 * (i * i + 1), 0x10000 * (i * i + 1) + 0x1000});
   ranges.push_back({0x11000, 0x12000});
@@ -236,8 +236,8 @@ TEST(AtomicsRanges, JoinAndFilterCoverAll) {
   ASSERT_TRUE(made.ok());
   EXPECT_EQ(made.value().all().size(), 10u);
   ASSERT_EQ(made.value().filter().size(), SharedRanges::filter_count_max);
-  for (const AddressRange& range : made.value().all()) {
-    const auto covers = [range](AddressRange f) { return f.begin <= range.begin && range.end <= f.end; };
+  for (const AddressInterval& range : made.value().all()) {
+    const auto covers = [range](AddressInterval f) { return f.begin <= range.begin && range.end <= f.end; };
     EXPECT_TRUE(std::any_of(made.value().filter().begin(), made.value().filter().end(), covers));
   }
   EXPECT_TRUE(made.value().contains(0x11fff));
@@ -251,20 +251,20 @@ TEST(AtomicsNearMemory, LiesInReachAndOutsideOfWhatIsReserved) {
   const auto code = reinterpret_cast<std::uintptr_t>(&atomic_of_this_program);
   constexpr std::size_t reach = std::size_t{1} << 31;
   FreeMemory free{SharedRanges{}};
-  const AddressRange around{code, code + 64};
+  const AddressInterval around{code, code + 64};
   Result<std::uint8_t*> first = free.map_near(around, 100000, reach);
   ASSERT_TRUE(first.ok()) << first.error().message;
   std::memset(first.value(), 1, 100000);
   const auto begin = reinterpret_cast<std::uintptr_t>(first.value());
   EXPECT_LT(begin < code ? code - begin : begin - code, reach);
-  const AddressRange reserved[] = {{begin - 0x100000, begin}};
+  const AddressInterval reserved[] = {{begin - 0x100000, begin}};
   FreeMemory rest(SharedRanges::make(reserved).value());
   Result<std::uint8_t*> second = rest.map_near(around, 100000, reach);
   ASSERT_TRUE(second.ok()) << second.error().message;
   const auto other = reinterpret_cast<std::uintptr_t>(second.value());
   EXPECT_TRUE(other + 100000 <= reserved[0].begin || other >= reserved[0].end);
   EXPECT_FALSE(rest.map_near(around, std::size_t{1} << 40, reach).ok());
-  // It takes what others have mapped after it was made for taken, and goes on.
+  // Memory mapped by other code since `free` was created counts as taken, and the search goes on.
   Result<std::uint8_t*> third = free.map_near(around, 100000, reach);
   ASSERT_TRUE(third.ok()) << third.error().message;
   EXPECT_NE(third.value(), second.value());
@@ -272,12 +272,12 @@ TEST(AtomicsNearMemory, LiesInReachAndOutsideOfWhatIsReserved) {
 
 TEST(AtomicsNearMemory, WhatIsTakenIsNoGap) {
   FreeMemory free{SharedRanges{}};
-  const std::vector<AddressRange> before = free.gaps();
+  const std::vector<AddressInterval> before = free.gaps();
   ASSERT_GT(before.size(), 2u);
-  const AddressRange gap = before[before.size() / 2];
+  const AddressInterval gap = before[before.size() / 2];
   const auto free_at = [&](std::uintptr_t at) {
     return std::ranges::any_of(free.gaps(),
-                               [at](AddressRange one) { return one.begin <= at && at < one.end; });
+                               [at](AddressInterval one) { return one.begin <= at && at < one.end; });
   };
   ASSERT_GE(gap.end - gap.begin, 4096u);
   free.take({gap.begin + 1, gap.begin + 2});

@@ -1,4 +1,4 @@
-/* Atomics as a compiler makes them, in a section of their own. */
+/* Atomics as a compiler generates them, in a section of their own. */
 #ifndef MUSUBI_TESTS_ATOMICS_SUBJECT_H
 #define MUSUBI_TESTS_ATOMICS_SUBJECT_H
 
@@ -18,7 +18,7 @@ struct subject_globals {
 extern struct subject_globals subject_globals;
 
 void subject_increment(long* word, long times);              /* lock inc or add, result unused */
-long subject_ticket(long* word, long times);                 /* lock xadd; result: sum of what it saw */
+long subject_ticket(long* word, long times);                 /* lock xadd; result: sum of the old values */
 void subject_reduce(double* sum, double amount, long times); /* compare-exchange loop, as OpenMP reductions */
 void subject_multiply(long* word, long factor);              /* compare-exchange loop */
 long subject_swap(long* word, long value);

@@ -86,7 +86,7 @@ std::size_t write_code(const TestSite& site, std::uint8_t* buffer) {
   std::uint8_t* at = buffer + site.slot;
   std::vector<std::uint8_t> code = encode(site.form, site.encoding, address_of(at));
   const std::size_t length = code.size();
-  // What follows may become the highest bytes of a jump's distance.
+  // The following bytes may become the high bytes of a jump's distance.
   static constexpr std::uint8_t no_operations[][4] = {
       {0x90}, {0x66, 0x90}, {0x0f, 0x1f, 0x40, 0x12}, {0x0f, 0x1f, 0x40, 0x98}};
   static constexpr std::size_t lengths[] = {1, 2, 4, 4, 0};

@@ -1,4 +1,4 @@
-// The process's handler of SIGTRAP, which the runtime would have.
+// Stands in for the runtime's SIGTRAP handler.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -71,7 +71,7 @@ TEST(FramePool, ThreadsTakeOverWhatEndedThreadsLeft) {
   for (int i = 0; i < threads; ++i) {
     std::thread([] { frame_free(frame_allocate(300), 300); }).join();
   }
-  // One pool, and a few more where a joined thread has not quite gone.
+  // One pool, and a few more if a joined thread has not fully exited.
   EXPECT_LE(frame_bytes_mapped() - before, 8u * 256 * 1024);
 }
 
@@ -138,9 +138,8 @@ TEST(Random, RepeatsFromItsSeed) {
 }
 
 TEST(Random, MatchesTheReferenceImplementation) {
-  // The second word of splitmix64 from seed 0 (published test vector); xoshiro256** returns rotl(s1 * 5, 7)
-  // * 9.
-  // * 9.
+  // The second word of splitmix64 from seed 0 (published test vector); xoshiro256** returns
+  // rotl(s1 * 5, 7) * 9.
   const std::uint64_t second_word = 0x6e789e6aa1b965f4u;
   const std::uint64_t product = second_word * 5;
   EXPECT_EQ(Random(0).next(), (product << 7 | product >> 57) * 9);
@@ -197,7 +196,7 @@ TEST(SpinLock, ExcludesAndIsPolite) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(counter, 200'000u);
-  if (!lock.try_lock()) FAIL() << "nobody holds the lock";
+  if (!lock.try_lock()) FAIL() << "no thread holds the lock";
   std::thread([&] { EXPECT_FALSE(lock.try_lock()); }).join();
   lock.unlock();
 }

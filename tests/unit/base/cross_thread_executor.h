@@ -1,4 +1,4 @@
-// An executor of one thread, whose task is made ready by other threads. The thread yields until it is.
+// An executor of one thread, whose task other threads make ready. The thread yields until then.
 #pragma once
 
 #include <sched.h>

@@ -1,4 +1,4 @@
-// The simplest executor for tests: resumes tasks in order when told to, on the calling thread.
+// The simplest executor for tests: resumes tasks in order on request, on the calling thread.
 #pragma once
 
 #include <coroutine>
@@ -17,7 +17,7 @@ class ManualExecutor final : public Executor {
     ++pauses;
     tasks_.push_back(task);
   }
-  // Result: how many tasks were resumed.
+  // Result: the number of tasks resumed.
   std::size_t run() {
     std::size_t resumed = 0;
     for (; !tasks_.empty(); ++resumed) {

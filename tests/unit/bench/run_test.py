@@ -71,8 +71,32 @@ class Run(unittest.TestCase):
         self.assertEqual(set(rows), {"mg_a_n2", "mg_a_protocol"})
         self.assertIn("bench/mg does not exist", text)
 
+    def test_page_and_readme(self):
+        root = self.build / "tree"
+        (root / "docs").mkdir(parents=True)
+        readme = root / "README.md"
+        readme.write_text("before\n<!-- results -->\nold\n<!-- end of results -->\nafter\n",
+                          encoding="utf-8")
+        self.program("bin/musubi", VERIFIED.format("0.50"))
+        self.program("bench/ep", VERIFIED.format("1.00"))
+        self.program("bench/daxpy", VERIFIED.format("0.25"))
+        done, _, _ = self.run_bench("--page", root, "--only", "ep_a", "daxpy", "is_a")
+        text = (root / "docs" / "results.md").read_text(encoding="utf-8")
+        self.assertRegex(text, r"(?m)^\| NAS EP, class A \| 1\.00 s \| 0\.500 s \| ")
+        self.assertRegex(text, r"(?m)^\| daxpy, 4M doubles \| 0\.250 s \|")
+        self.assertRegex(text, r"(?m)^commit +\S")
+        shown = readme.read_text(encoding="utf-8")
+        self.assertRegex(shown, r"(?s)^before\n<!-- results -->\n\| program .*<!-- end of results -->\nafter")
+        self.assertNotIn("daxpy", shown)
+        self.assertNotIn("old", shown)
+        # A program that cannot be run is told of, on the page as well.
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("bench/is does not exist", done.stderr)
+        self.assertRegex(text, r"NAS IS, class A \| \S+bench/is does not exist")
+
     def test_termination_leaves_nothing_behind(self):
-        # The program waits for a fifo that nobody opens; who holds its output open has not ended.
+        # The program waits for a fifo that is never opened; while a process holds its output open, it has not
+        # ended.
         self.program("bin/musubi", "")
         os.mkfifo(self.build / "never")
         self.program("bench/daxpy", "")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The arithmetic of bench/run: medians, ratios, spread, bounds, and what becomes of runs that failed."""
+"""The arithmetic of bench/run: medians, ratios, spread, bounds, and the handling of failed runs."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-// The list of blocks that a later release looks at.
+// The list of blocks that a later release visits.
 #include "coherence/store/block_list.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(BlockList, GivesEachBlockOnce) {
   EXPECT_EQ(list.take().size(), 0u);
 }
 
-// Faults add to the list while a release walks what it took.
+// Faults add to the list while a release walks the blocks that it took.
 TEST(BlockList, WhatWasTakenStaysWhileOthersAreAdded) {
   BlockList list(8);
   add(list, {1, 2, 3});
@@ -65,7 +65,7 @@ TEST(BlockList, TakesBackPartOfWhatItGave) {
   EXPECT_EQ(numbers(list.take()), (Numbers{5, 3, 4, 6}));
 }
 
-// A release moves the blocks that it keeps to the front of what it took.
+// A release moves the blocks that it keeps to the front of those that it took.
 TEST(BlockList, WhatWasTakenMayBeChangedAndGivenBack) {
   BlockList list(4);
   add(list, {0, 1, 2, 3});
@@ -95,7 +95,8 @@ TEST(BlockList, HoldsEveryBlockTimeAfterTime) {
   }
 }
 
-// Four threads add blocks of their own; one takes meanwhile, and gives back every third block the first time.
+// Four threads add blocks of their own; another thread takes them at the same time, and gives back every
+// third block the first time.
 TEST(BlockList, LosesNothingWhenThreadsAddAndOneTakes) {
   constexpr std::uint64_t threads = 4, blocks_each = 100'000;
   BlockList list(threads * blocks_each);

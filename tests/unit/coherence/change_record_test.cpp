@@ -1,4 +1,4 @@
-// Which lines of a block a reader lacks, as the record at its home tells.
+// The record at a block's home tells which lines a reader lacks.
 #include "coherence/core/change_record.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ Lines lines_of(const LineMask& lines) {
   return result;
 }
 
-// A block whose home makes versions, and tells of them or does not.
+// A block whose home makes versions, with or without a notice.
 class Changes : public testing::Test {
  protected:
   void claim(BlockId of = block) { board_.claim(of, LogicalTime{newest_}, sections_); }
@@ -101,7 +101,7 @@ TEST_F(Changes, AVersionThatNobodyTellsOfMakesTheRecordVoid) {
   change(12, mask({1}));
   change_untold(14);
   EXPECT_EQ(since(12), std::nullopt);
-  change(16, mask({2}));  // and from here on it holds again
+  change(16, mask({2}));  // the record is valid again from here on
   EXPECT_EQ(since(12), std::nullopt);
   EXPECT_EQ(since(14), Some({2}));
 }
@@ -162,7 +162,7 @@ TEST_F(Changes, ARecordThatSomebodyIsChangingTellsNothing) {
   change(12, mask({1}));
   record_.sequence |= 1;
   EXPECT_EQ(since(10), std::nullopt);
-  change(14, mask({2}));  // goes without a note
+  change(14, mask({2}));  // leaves no note
   record_.sequence ^= 1;
   EXPECT_EQ(since(10), std::nullopt);
 }

@@ -1,4 +1,4 @@
-// What a release puts at a fixed home: exactly the bytes that differ from the twin, however many there are.
+// A release puts at a fixed home exactly the bytes that differ from the twin, however many there are.
 #include "coherence/home_based/puts.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class ChangesTest : public ::testing::Test {
     store_ = std::make_unique<BlockStore>(space_, memory, parameters_, nullptr, counters_);
   }
 
-  // The bytes of block 1 that the puts would bring, applied to `home`. Result: how many batches.
+  // The bytes of block 1 that the puts write, applied to `home`. Result: the number of batches.
   std::size_t release_to(std::vector<std::byte>& home, Changes::Piece value = {}) {
     Block block = store_->block(BlockId{1});
     std::vector<std::byte> snapshot(block_bytes);
@@ -63,7 +63,7 @@ TEST_F(ChangesTest, NoneOfAnUnchangedBlock) {
   EXPECT_EQ(home, std::vector<std::byte>(block_bytes, std::byte{7}));
 }
 
-// The bytes between may have been written by others: they must not be put.
+// Other ranks may have written the bytes between: they must not be put.
 TEST_F(ChangesTest, LeaveTheBytesBetweenAlone) {
   for (const std::size_t at : {0u, 7u, 8u, 100u, 102u, 4095u}) own()[at] = std::byte{1};
   std::vector<std::byte> home(block_bytes, std::byte{7});
@@ -75,7 +75,7 @@ TEST_F(ChangesTest, LeaveTheBytesBetweenAlone) {
   }
 }
 
-// What a graph code stores, say: of the word that its home has meanwhile nothing must be left.
+// Stores as in a graph code: no byte of a word may survive from another rank's store of that word.
 TEST_F(ChangesTest, BringWordsWhereNoStoreWasNarrower) {
   const std::uintptr_t narrow = 0x10000 + block_bytes + 42;
   StoreBound bound{.bytes = 4, .place_count = 1};
@@ -104,7 +104,7 @@ TEST_F(ChangesTest, BringWhatAnAtomicOperationHasStoredAtOnce) {
   EXPECT_EQ(puts.steps()[1].bytes, 1u);
 }
 
-// Every second byte of the block: more puts than one batch takes.
+// Every second byte of the block: more puts than fit one batch.
 TEST_F(ChangesTest, GoOutInSeveralBatchesWhereTheyAreMany) {
   for (std::size_t at = 0; at < block_bytes; at += 2) own()[at] = std::byte{1};
   std::vector<std::byte> home(block_bytes);

@@ -3,8 +3,7 @@
 
 #include "coherence/migrating/copies/deferred_updates.h"
 #include "coherence/migrating/copies/stacks.h"
-#include "coherence/migrating/ground/comparison_cost.h"
-#include "coherence/migrating/ground/quiescence.h"
+#include "coherence/migrating/ground/rank_state.h"
 
 namespace musubi::coherence::migrating {
 namespace {

@@ -16,14 +16,14 @@ constexpr Version version(std::uint64_t write_ts, std::uint64_t read_ts) {
 }
 constexpr Entry in_state(State state) {
   Entry e{};
-  e.state = state;
+  e.copy.state = state;
   return e;
 }
 // Holds version `write_ts` until `read_ts`.
 constexpr Entry holding(std::uint64_t write_ts, std::uint64_t read_ts) {
   Entry e = in_state(State::readable_clean);
-  e.write_ts = at(write_ts);
-  e.read_ts = at(read_ts);
+  e.held.write_ts = at(write_ts);
+  e.held.read_ts = at(read_ts);
   return e;
 }
 

@@ -1,4 +1,4 @@
-// Lists of runs of the policy `entry`: what lies over what, in which elements, and where lists are kept.
+// Lists of runs of the policy `entry`: which run covers which, their elements, and where lists are stored.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -55,7 +55,7 @@ TEST(EntryRuns, OnlyNewerPartsAreApplied) {
   const Runs known{run(0, 0, 4, 5, 1), run(0, 4, 8, 3, 1), run(0, 10, 12, 4, 1)};
   EXPECT_EQ(text(newest_parts(Runs{run(0, 2, 6, 4, 0), run(0, 9, 13, 4, 0)}, known)),
             "0:4-6@4 0:9-10@4 0:12-13@4 ");
-  // At equal clocks the higher rank; what is here already does not come again.
+  // At equal clocks the higher rank wins; a run that is already present is not added again.
   EXPECT_EQ(text(newest_parts(Runs{run(0, 0, 4, 5, 2)}, known)), "0:0-4@5 ");
   EXPECT_EQ(text(newest_parts(Runs{run(0, 0, 4, 5, 0)}, known)), "");
   EXPECT_EQ(text(newest_parts(Runs{run(0, 0, 4, 5, 1)}, known)), "");

@@ -1,4 +1,4 @@
-// The rules of faults, and of looks at the home, as tables.
+// The rules of faults, and of lookups at the home, as tables.
 #include <gtest/gtest.h>
 
 #include "coherence/rules/faults.h"
@@ -35,7 +35,7 @@ TEST(Faults, WaitWhileTheyAreHeld) {
   EXPECT_EQ(fault_step(e, write, {.writes = true, .openings = false}), waits);
   EXPECT_EQ(fault_step(e, read, {.writes = true, .openings = false}), fetches);
   EXPECT_EQ(fault_step(e, read, {.writes = false, .openings = true}), waits);
-  e.was_invalidated = true;
+  e.habits.was_invalidated = true;
   EXPECT_EQ(fault_step(e, read, {.writes = false, .openings = true}), looks_waits);
   EXPECT_EQ(fault_step(e, write, {.writes = false, .openings = true}), waits);
   EXPECT_EQ(fault_step(in_state(State::readable_clean), write, {.writes = false, .openings = true}), opens);
@@ -46,12 +46,12 @@ TEST(Faults, TakeNeighboursAlongThatWereUsed) {
   Entry e = in_state(State::invalid_clean);
   EXPECT_TRUE(comes_along(e, read, true, false)) << "a stream leads there";
   EXPECT_FALSE(comes_along(e, read, false, true));
-  e.was_invalidated = true;
+  e.habits.was_invalidated = true;
   EXPECT_TRUE(comes_along(e, read, false, true)) << "it was read again the last time";
   EXPECT_FALSE(comes_along(e, read, true, false)) << "it came along in vain";
-  e.last_opening = Opening::changed;
+  e.habits.last_opening = Opening::changed;
   EXPECT_TRUE(comes_along(e, write, false, false));
-  e.last_opening = Opening::in_vain;
+  e.habits.last_opening = Opening::in_vain;
   EXPECT_FALSE(comes_along(e, write, true, false));
   EXPECT_FALSE(comes_along(in_state(State::invalid_dirty), write, true, true));
 }
@@ -61,13 +61,13 @@ TEST(Faults, OfBlocksThatNobodyHasTouched) {
   EXPECT_FALSE(looks_untouched(in_state(State::invalid_dirty)));
   EXPECT_FALSE(looks_untouched(in_state(State::readable_clean)));
   Entry e{};
-  e.hint_write_ts = at(1);
+  e.known.newest.write_ts = at(1);
   EXPECT_FALSE(looks_untouched(e)) << "a notice told of a version";
   e = Entry{};
-  e.write_ts = at(1);
+  e.held.write_ts = at(1);
   EXPECT_FALSE(looks_untouched(e));
   e = Entry{};
-  e.bytes_lost = true;
+  e.copy.bytes_lost = true;
   EXPECT_FALSE(looks_untouched(e));
 }
 
@@ -78,9 +78,9 @@ TEST(Faults, FindWhatCameInOrder) {
   EXPECT_TRUE(has_arrived(e));
   EXPECT_TRUE(may_be_opened(e, at(9)));
   EXPECT_FALSE(may_be_opened(e, at(10)));
-  e.hint_write_ts = at(10);
+  e.known.newest.write_ts = at(10);
   EXPECT_FALSE(may_be_opened(e, at(9))) << "a newer version is known of";
-  e.bytes_lost = true;
+  e.copy.bytes_lost = true;
   EXPECT_FALSE(has_arrived(e));
 }
 

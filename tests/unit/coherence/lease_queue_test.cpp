@@ -1,4 +1,4 @@
-// The queue of the blocks that may be read, by the time until which they may.
+// The queue of readable blocks, ordered by the ends of their leases.
 #include "coherence/store/lease_queue.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr LogicalTime end_of_time{~std::uint64_t{0}};
 
-// All that ends before `time`, as the queue gives it.
+// Everything that ends before `time`, in the queue's order.
 std::vector<std::uint64_t> pop_all_before(LeaseQueue& queue, LogicalTime time) {
   std::vector<std::uint64_t> blocks;
   for (BlockId block; queue.pop_before(time, &block);) blocks.push_back(block.value);
@@ -53,7 +53,7 @@ TEST(LeaseQueue, KeepsWhatEndsAtTheTimeOrLater) {
   EXPECT_EQ(pop_all_before(queue, LogicalTime{12}), (std::vector<std::uint64_t>{2}));
 }
 
-// As the caller does with a block that was renewed since.
+// As the caller does with a block that has been renewed since.
 TEST(LeaseQueue, TakesABlockBackWithALaterTime) {
   LeaseQueue queue(2);
   queue.push(LogicalTime{10}, BlockId{0});
@@ -80,7 +80,7 @@ struct Model {
   std::vector<std::uint64_t> outside;
 };
 
-// Of blocks with the same time any may come first.
+// Blocks with the same time may come in any order.
 void pop_like(LeaseQueue& queue, Model& model, LogicalTime time) {
   BlockId block;
   const bool found = queue.pop_before(time, &block);
@@ -122,7 +122,7 @@ TEST(LeaseQueue, BehavesLikeASortedList) {
   }
 }
 
-// Threads push blocks of their own, and take whatever has ended.
+// Threads push blocks of their own, and take all that have ended.
 TEST(LeaseQueue, GivesEachBlockOnceToManyThreads) {
   constexpr std::uint64_t threads = 4, blocks_each = 100'000;
   LeaseQueue queue(threads * blocks_each);

@@ -1,4 +1,4 @@
-// Every variant of the merge kernels against the definition, byte by byte.
+// Every variant of the merge kernels equals the definition, byte by byte.
 #include "coherence/core/merge.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ std::vector<const MergeKernels*> variants() {
   return {found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-// Blocks in which runs of all lengths changed: here, there, in both places, to equal or different values.
+// Blocks in which runs of all lengths changed: here, remotely, in both places, to equal or different values.
 struct Case {
   Bytes own, twin, remote;
 
@@ -53,8 +53,8 @@ TEST(MergeKernels, DifferFindsASingleByteAnywhere) {
   }
 }
 
-// A thread that writes its own bytes while another one's are compared: bytes before them that differ at one
-// look and not at the next must not hide them. Of memcmp's answers one in a hundred is wrong here.
+// A thread writes its own bytes while another thread's bytes are compared: earlier bytes that differ at one
+// comparison and not at the next must not hide them. One in a hundred results of memcmp is wrong here.
 TEST(MergeKernels, BytesThatComeAndGoHideNoOthers) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "the race that this is about is one by contract";
@@ -178,8 +178,8 @@ TEST(MergeKernels, MergeSelectsBytes) {
   }
 }
 
-// Words of the width keep together; the others are joined byte by byte. Where 8 bytes are several values,
-// each half is a word.
+// Words of the width stay whole; all other words are merged byte by byte. If 8 bytes are several values, each
+// half is a word.
 class FixedUnit final : public WordRule {
  public:
   FixedUnit(std::size_t word_bytes, std::size_t unit, bool is_proved = false)
@@ -194,7 +194,7 @@ class FixedUnit final : public WordRule {
   std::size_t unit_;
 };
 
-// By definition: each piece that this rank has changed keeps all of its bytes where the word is in conflict.
+// By definition: each piece that this rank has changed keeps all of its bytes if the word is in conflict.
 void expect_merge_of_words(const MergeKernels& kernels, const Case& c, bool rebase, Sharing sharing,
                            std::size_t word, std::size_t unit) {
   Case merged = c;
@@ -252,8 +252,8 @@ RaceCount races_of(const MergeKernels& kernels, Words words, FixedUnit rule) {
       reinterpret_cast<const std::byte*>(words.remote.data()), sizeof words.own, Sharing::exclusive, &rule);
 }
 
-// Kept whole, a word has lost what the other side changed: a race if this side is proved to have stored it
-// whole, and perhaps a neighbour's if the unit was only set.
+// A word kept whole has lost the other side's change: a race if this side is proved to have stored it whole;
+// if the unit was only set, the lost change may be to a neighbouring value.
 TEST(MergeKernels, ChangesLostWithAWordAreRacesWhereItsWidthIsProved) {
   const Words neighbours{{0x5, 7}, {0, 7}, {0x900, 7}};
   for (const MergeKernels* kernels : variants()) {
@@ -279,7 +279,7 @@ TEST(MergeKernels, ARaceSaysWhetherItsWordIsJoined) {
   }
 }
 
-// The same value by both is no race, however wide the rule takes it to be.
+// The same value from both sides is no race, however wide the unit.
 TEST(MergeKernels, TheSameValueByBothIsNoRace) {
   const Words same{{0x101, 7}, {0, 7}, {0x101, 7}}, beside{{0x1, 7}, {0, 7}, {0x101, 7}};
   for (const MergeKernels* kernels : variants()) {
@@ -294,7 +294,7 @@ TEST(MergeKernels, TheSameValueByBothIsNoRace) {
   }
 }
 
-// Another thread of the rank stores ints while the block is merged: they are neither lost nor torn.
+// Another thread of the rank stores ints during the merge: they are neither lost nor torn.
 TEST(MergeKernels, StoresDuringAnOpenMergeStayWhole) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "the race that this is about is one by contract";
@@ -332,8 +332,8 @@ TEST(MergeKernels, StoresDuringAnOpenMergeStayWhole) {
   }
 }
 
-// The other rank has changed a byte of ints that a thread of this one stores meanwhile: what is left is
-// either the int that this one has stored (four equal bytes, below 0x80) or the other rank's.
+// The other rank has changed a byte of ints that a thread of this rank stores concurrently: the result is
+// either the int that this thread has stored (four equal bytes, below 0x80) or the other rank's.
 TEST(MergeKernels, StoresOfWholeWordsDuringAnOpenMergeOfTheirPartsStayWhole) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "the race that this is about is one by contract";

@@ -1,4 +1,4 @@
-// Atomic operations that another rank asks for: what its request says is looked at before anything is done.
+// Atomic operations requested by another rank: the request is validated before anything is done.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -68,7 +68,7 @@ class OperationRequests : public testing::Test {
   const vm::Space space_ = space_of_two();
   const VisitLayout layout_{blocks};
   Words words_ = Words(layout_.region_bytes() / sizeof(std::uint64_t));
-  // Behind the regions there is more, which no request may reach.
+  // No request may reach the memory after the regions.
   Words live_ = Words(2 * space_.bytes() / sizeof(std::uint64_t));
   Words published_ = Words(2 * space_.bytes() / sizeof(std::uint64_t));
   std::array<Entry, blocks> entries_{};
@@ -103,7 +103,7 @@ TEST_F(OperationRequests, OfABlockThatLiesElsewhereAreMalformed) {
   OperationRequest elsewhere = request(0, 0);
   elsewhere.offset = block_bytes;
   EXPECT_EQ(ask(elsewhere), fabric::malformed);
-  elsewhere.offset = std::uint64_t{0} - 8;  // with its place it would be inside again
+  elsewhere.offset = std::uint64_t{0} - 8;  // adding its place would wrap around into the region
   elsewhere.place = 8;
   EXPECT_EQ(ask(elsewhere), fabric::malformed);
   EXPECT_TRUE(is_untouched());

@@ -1,4 +1,4 @@
-// Notices come out as they went in, or do not go in.
+// Notices are unpacked unchanged, or are refused when packed.
 #include "coherence/core/packed_notice.h"
 
 #include <gtest/gtest.h>

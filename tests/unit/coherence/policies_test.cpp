@@ -1,4 +1,4 @@
-// Policies by segment: what comes to whom. Two policies that only note what they are asked.
+// Each segment's policy gets its calls, and only these. Two policies that only record them.
 #include "coherence/policies.h"
 
 #include <gtest/gtest.h>

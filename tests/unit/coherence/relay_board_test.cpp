@@ -1,4 +1,4 @@
-// Which readers of a block a rank serves itself, and to which it sends the others.
+// Which readers of a block a rank serves itself, and to which relays it redirects the rest.
 #include "coherence/core/relay_board.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST_F(Relays, OtherReadersAreSpreadOverAllPlaces) {
   std::set<std::uint32_t> chosen;
   for (std::uint32_t asker = 9; asker < 60; ++asker) chosen.insert(place(10, asker)->value);
   EXPECT_EQ(chosen.size(), places);
-  // Those that one reader gets are spread by the next one, too.
+  // Askers redirected to one reader are spread again by that reader.
   chosen.clear();
   for (std::uint32_t asker = 9; asker < 200; ++asker) {
     if (place(10, asker)->value == 1) chosen.insert(place(10, asker, block, 1)->value);

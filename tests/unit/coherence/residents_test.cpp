@@ -11,7 +11,7 @@ TEST(Residents, ComeOutInTheOrderInWhichTheyCame) {
   Entry entries[10]{};
   for (const std::uint64_t block : {3u, 1u, 7u})
     residents.add(BlockId{block}, entries[block], 64, Residence::fresh);
-  residents.add(BlockId{1}, entries[1], 64, Residence::home);  // stands in a queue already
+  residents.add(BlockId{1}, entries[1], 64, Residence::home);  // is in a queue already
   residents.add(BlockId{5}, entries[5], 32, Residence::home);
   EXPECT_EQ(residents.blocks(Residence::fresh), 3u);
   EXPECT_EQ(residents.blocks(Residence::home), 1u);

@@ -23,7 +23,7 @@ TEST(States, SayWhatTheProgramMayDoAndWhetherThereAreChanges) {
     Entry e = in_state(all_states[i]);
     EXPECT_EQ(is_valid(e), valid[i]) << i;
     EXPECT_EQ(is_dirty(e), dirty[i]) << i;
-    e.pinned = true;
+    e.copy.pinned = true;
     EXPECT_TRUE(is_valid(e) && is_dirty(e)) << i;
   }
 }
@@ -53,7 +53,7 @@ TEST(HomeWords, GrantLeasesThatLastLongEnough) {
   EXPECT_EQ(leased.time(), at(9));
   EXPECT_TRUE(grants_lease(leased, at(9)));
   EXPECT_FALSE(grants_lease(leased, at(10)));
-  EXPECT_FALSE(grants_lease(HomeWord::unread_since(at(9)), at(3))) << "nobody has asked";
+  EXPECT_FALSE(grants_lease(HomeWord::unread_since(at(9)), at(3))) << "no rank has asked";
   EXPECT_EQ(HomeWord{leased.raw() + HomeWord::one_tick}.time(), at(10)) << "a release elsewhere";
 }
 
@@ -63,7 +63,7 @@ TEST(HomeWords, AreDatedAnewByTheHomeIfSomebodyMayReadTheVersion) {
   ASSERT_TRUE(next);
   EXPECT_EQ(next->time(), at(10));
   EXPECT_FALSE(next->is_leased());
-  EXPECT_FALSE(word_of_release_at_home(*next, parameters)) << "nobody has read it since";
+  EXPECT_FALSE(word_of_release_at_home(*next, parameters)) << "no rank has read it since";
 }
 
 TEST(HomeWords, AreAskedForFromTheLaterTime) {
@@ -81,11 +81,11 @@ TEST(States, OfBlocksThatAReleaseHasJustCompared) {
   EXPECT_FALSE(may_differ_from_twin(e, 7));
   EXPECT_TRUE(may_differ_from_twin(e, 8)) << "threads have run since";
   EXPECT_TRUE(may_differ_from_twin(e, 0)) << "they run";
-  e.gave_up_copy = true;
+  e.published.given_up = true;
   EXPECT_TRUE(may_differ_from_twin(e, 7)) << "there is no twin";
   e = in_state(State::readable_clean);
   EXPECT_FALSE(may_differ_from_twin(e, 0));
-  e.pinned = true;
+  e.copy.pinned = true;
   EXPECT_TRUE(may_differ_from_twin(e, 0));
 }
 
@@ -100,7 +100,7 @@ TEST(Leases, AreAskedForFromTheLaterTimeAndTheFirstTimeForTheShortest) {
 }
 
 TEST(Leases, OfReadersThatComeAgainGrowWithTheLifeOfTheVersionUpToABound) {
-  EXPECT_EQ(wanted_lease(Asked::again, at(5), at(5), 10), at(15)) << "a lease ends behind its version";
+  EXPECT_EQ(wanted_lease(Asked::again, at(5), at(5), 10), at(15)) << "a lease ends after its version";
   EXPECT_EQ(wanted_lease(Asked::again, at(5), at(8), 10), at(8)) << "a young version: as long as it must";
   EXPECT_EQ(wanted_lease(Asked::again, at(5), at(45), 10), at(60));
   EXPECT_EQ(wanted_lease(Asked::again, at(5), at(1'000'000), 2), at(1'000'000 + 2 * shortest_leases_max));
@@ -145,7 +145,7 @@ TEST(Naming, GivesANewTimeWhereSomebodyMayHoldTheLastVersion) {
   };
   for (const NamingCase& c : cases) {
     Entry e{};
-    e.read_ts = at(c.own_read_ts);
+    e.held.read_ts = at(c.own_read_ts);
     const Naming naming = name_version(e, c.home, c.may_be_silent, Parameters{});
     EXPECT_EQ(naming.version.write_ts, c.expected.write_ts) << c.name;
     EXPECT_EQ(naming.version.read_ts, c.expected.read_ts) << c.name;
@@ -160,7 +160,7 @@ TEST(Naming, GivesNoLeaseInAdvanceNowAndThen) {
   unsigned without = 0;
   for (unsigned i = 0; i < 9; ++i) {
     const Naming naming = name_version(e, version(5, 15), true, parameters);
-    e.leased_releases = naming.leased_releases;
+    e.habits.leased_releases = naming.leased_releases;
     without += is_unread(naming.version);
   }
   EXPECT_EQ(without, 3u);
@@ -185,11 +185,11 @@ TEST(Naming, UnderTheLock) {
 TEST(Notices, TheNewestIsKept) {
   Entry e = holding(5, 15);
   hear(e, {BlockId{0}, at(4), at(14), Rank{1}});
-  EXPECT_EQ(e.hint_write_ts, at(0)) << "older than what is here";
+  EXPECT_EQ(e.known.newest.write_ts, at(0)) << "older than the copy here";
   hear(e, {BlockId{0}, at(16), at(26), Rank{1}});
   hear(e, {BlockId{0}, at(7), at(17), Rank{2}});
-  EXPECT_EQ(e.hint_write_ts, at(16));
-  EXPECT_EQ(e.hint_writer, Rank{1});
+  EXPECT_EQ(e.known.newest.write_ts, at(16));
+  EXPECT_EQ(e.known.writer(), Rank{1});
 }
 
 TEST(Notices, EndCopiesWhoseLeaseEndsBeforeTheirVersion) {
@@ -206,36 +206,36 @@ TEST(Notices, NameACopyThatMayBeHeld) {
   EXPECT_TRUE(names_a_copy(e, at(26), Rank{0}));
   EXPECT_FALSE(names_a_copy(e, at(27), Rank{0})) << "it has ended";
   EXPECT_FALSE(names_a_copy(e, at(26), Rank{1})) << "it is the own one";
-  e.hint_live = true;
+  e.known.live = true;
   EXPECT_FALSE(names_a_copy(e, at(26), Rank{0})) << "there is none";
 }
 
 TEST(Evictions, TryACopyBeforeItGoes) {
   using rules::Fate;
   Entry e{};
-  e.write_ts = LogicalTime{3};
-  e.state = State::readable_clean;
+  e.held.write_ts = LogicalTime{3};
+  e.copy.state = State::readable_clean;
   EXPECT_EQ(rules::fate_of(e, false), Fate::is_tried);
-  EXPECT_EQ(rules::fate_of(e, true), Fate::stays);  // it was touched meanwhile
-  e.state = State::invalid_clean;
+  EXPECT_EQ(rules::fate_of(e, true), Fate::stays);  // it has been touched since
+  e.copy.state = State::invalid_clean;
   EXPECT_EQ(rules::fate_of(e, true), Fate::goes);
   EXPECT_EQ(rules::fate_of(e, false), Fate::goes);
   for (const State state : {State::invalid_dirty, State::readable_dirty, State::writable}) {
-    e.state = state;
+    e.copy.state = state;
     EXPECT_EQ(rules::fate_of(e, true), Fate::stays);
   }
-  e.state = State::invalid_clean;
-  e.write_ts = LogicalTime{};
-  e.has_copy = true;  // readers of zeros find them there
+  e.copy.state = State::invalid_clean;
+  e.held.write_ts = LogicalTime{};
+  e.queues.copies = true;  // readers find zeros there
   EXPECT_EQ(rules::fate_of(e, true), Fate::stays);
 }
 
 TEST(Evictions, KnowThatNobodyTakesTheBytes) {
   Entry e{};
-  e.write_ts = LogicalTime{5};
+  e.held.write_ts = LogicalTime{5};
   EXPECT_TRUE(rules::is_taken_for_sure(e, LogicalTime{}));  // never was home
   EXPECT_FALSE(rules::is_taken_for_sure(e, LogicalTime{5}));
-  e.hint_write_ts = LogicalTime{6};
+  e.known.newest.write_ts = LogicalTime{6};
   EXPECT_TRUE(rules::is_taken_for_sure(e, LogicalTime{5}));
   EXPECT_TRUE(rules::tries_more(0, 0));
   EXPECT_TRUE(rules::tries_more(17, 2));
@@ -257,7 +257,7 @@ TEST(Publication, OfLiveBlocksAtARelease) {
   EXPECT_EQ(live_release_of(version(5, 5), true, true, true), passes);
   EXPECT_EQ(live_release_of(version(5, 15), true, true, true), names_live);
   EXPECT_EQ(live_release_of(version(5, 15), false, true, true), publishes)
-      << "a thread could write meanwhile";
+      << "a thread could write at the same time";
   EXPECT_EQ(live_release_of(version(5, 15), true, true, false), publishes);
   EXPECT_EQ(live_release_of(version(5, 5), true, false, true), publishes);
 }
@@ -268,9 +268,9 @@ TEST(Publication, CopiesGoThatNobodyNeeds) {
   EXPECT_FALSE(copy_is_needless_elsewhere(e, at(0), at(4))) << "there is none";
   EXPECT_TRUE(copy_is_needless_elsewhere(e, at(4), at(4)));
   EXPECT_TRUE(copy_is_needless_elsewhere(e, at(5), at(4))) << "named by this rank as a visitor";
-  e.hint_write_ts = at(6);
+  e.known.newest.write_ts = at(6);
   EXPECT_TRUE(copy_is_needless_elsewhere(e, at(5), at(5)));
-  e.state = State::readable_dirty;
+  e.copy.state = State::readable_dirty;
   EXPECT_FALSE(copy_is_needless_elsewhere(e, at(5), at(5))) << "it is a twin";
 
   BlockWords home{};
@@ -279,11 +279,11 @@ TEST(Publication, CopiesGoThatNobodyNeeds) {
   EXPECT_TRUE(copy_is_needless(e, home, true)) << "readers may take the live bytes";
   EXPECT_FALSE(copy_is_needless(e, home, false));
   EXPECT_FALSE(copy_is_needless(holding(4, 9), home, true));
-  e.state = State::writable;
+  e.copy.state = State::writable;
   EXPECT_FALSE(copy_is_needless(e, home, true));
   home.public_ts = 0;
   EXPECT_FALSE(copy_is_needless(e, home, true)) << "somebody may still give one";
-  e.gave_up_copy = true;
+  e.published.given_up = true;
   EXPECT_TRUE(copy_is_needless(e, home, false)) << "it is memory only";
   EXPECT_FALSE(copy_is_needless(holding(0, 0), BlockWords{}, true)) << "readers expect zeros";
 }
@@ -295,9 +295,9 @@ TEST(Publication, WritableBlocksAreClosedWhereAFaultIsCheaper) {
   EXPECT_TRUE(stays_writable(e, true, false, false, parameters));
   EXPECT_FALSE(stays_writable(e, true, false, true, parameters));
   EXPECT_TRUE(stays_writable(e, true, true, true, parameters));
-  e.idle_releases = 7;
+  e.habits.idle_releases = 7;
   EXPECT_TRUE(stays_writable(e, false, false, false, parameters));
-  e.idle_releases = 8;
+  e.habits.idle_releases = 8;
   EXPECT_FALSE(stays_writable(e, false, false, false, parameters));
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using Runs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // first block and count
 
-// Segments of so many blocks each, one behind the other.
+// Segments of these numbers of blocks, one after the other.
 vm::Space space_of(std::initializer_list<std::uint64_t> segments) {
   vm::Space space(1);
   std::uintptr_t base = 0x10000;
@@ -68,7 +68,7 @@ TEST(RunBuilder, TheOrderOfAddingDoesNotMatter) {
   EXPECT_EQ(take(builder), (Runs{{0, 3}, {5, 1}, {7, 2}, {19, 1}}));
 }
 
-// One call of the kernel changes pages that lie beside each other; blocks of two segments need not.
+// One system call changes adjacent pages; blocks of two segments need not be adjacent.
 TEST(RunBuilder, NoRunGoesFromOneSegmentIntoTheNext) {
   const vm::Space space = space_of({4, 1, 5});
   RunBuilder builder(space);
@@ -94,7 +94,7 @@ TEST(RunBuilder, IsEmptyAfterTakingAndCanBeUsedAgain) {
   EXPECT_EQ(take(builder), (Runs{{4, 1}, {9, 1}}));
 }
 
-// What the runs ought to be, block by block.
+// The expected runs, block by block.
 Runs runs_of(const vm::Space& space, const std::set<std::uint64_t>& blocks) {
   Runs runs;
   for (const std::uint64_t block : blocks) {

@@ -1,4 +1,5 @@
-// The contract of a rank's own signature, case by case (signature_property_test.cpp: that nothing is lost).
+// The contract of a rank's own signature, case by case (signature_property_test.cpp shows that nothing is
+// lost).
 #include "coherence/core/signature.h"
 
 #include <gtest/gtest.h>
@@ -112,7 +113,7 @@ TEST(Signature, AFullOneKeepsWhatIsNewerThanANoticeThatComesLate) {
   EXPECT_EQ(own.minimum(), 10u);
 }
 
-// The minimum stands for it from now on, whoever knew the minimum before.
+// The minimum stands for it from now on, for every rank that knew the minimum before.
 TEST(Signature, ForgettingKeepsTheMinimumThatANoticeCameBelow) {
   Own own(2);
   own.join(10, {});
@@ -123,7 +124,7 @@ TEST(Signature, ForgettingKeepsTheMinimumThatANoticeCameBelow) {
   EXPECT_EQ(own.minimum(), 10u);
 }
 
-// All notices of the dropped time go: the minimum says of none of them that it is named.
+// All notices of the dropped time are dropped: the minimum implies that none of them is named.
 TEST(Signature, NoticesOfOneTimeAreDroppedTogether) {
   Own own(3);
   own.add({{1, 10}, {2, 10}, {3, 10}, {4, 20}});
@@ -196,7 +197,7 @@ TEST(Signature, ForgettingDropsWhatCameBeforeTheMark) {
   EXPECT_EQ(own.named(), (Named{{1, 30}, {3, 5}}));
 }
 
-// An older notice was not added: what is named is still what everybody has seen.
+// An older notice was not added: the named notices still have the times that all ranks have seen.
 TEST(Signature, ForgettingDropsABlockThatOnlyAnOlderNoticeNamedSince) {
   Own own(8);
   own.add({{1, 10}});
@@ -278,7 +279,7 @@ TEST(Signature, ReadingShowsNoticesAndMinimum) {
   EXPECT_EQ(calls, 1u);
 }
 
-// What a one-sided get sees.
+// The bytes that a one-sided get returns.
 TEST(Signature, TheBoardHoldsTheContent) {
   Own own(2);
   own.add({{1, 10}, {2, 20}, {3, 30}});

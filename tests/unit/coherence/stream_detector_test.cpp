@@ -1,4 +1,4 @@
-// Streams among the blocks that are missed.
+// Detects streams among the missed blocks.
 #include "coherence/migrating/misses/stream_detector.h"
 
 #include <gtest/gtest.h>
@@ -11,15 +11,15 @@
 namespace musubi::coherence::migrating {
 namespace {
 
-constexpr std::uint32_t longest = 1024;  // blocks that a stream makes likely at most
+constexpr std::uint32_t longest = 1024;  // the most blocks that a stream makes likely
 constexpr std::uint64_t side_by_side = 8;
 
-// One stream whose blocks are opened as far as the detector thinks.
+// A stream whose blocks are opened as far as the detector suggests.
 class Follower {
  public:
   Follower(StreamDetector& detector, std::uint64_t first) : detector_(detector), next_(first) {}
 
-  // Misses the next block, and opens at most `most` behind it. Result: what the detector said.
+  // Misses the next block, and opens at most `most` blocks after it. Result: the detector's suggestion.
   std::uint32_t miss(std::uint32_t most = longest) {
     const BlockId missed{next_};
     const std::uint32_t likely = detector_.missed(missed);
@@ -50,7 +50,7 @@ TEST(StreamDetector, AStreamIsFollowedFurtherEachTimeUpToABound) {
   for (unsigned i = 0; i < 1000; ++i) ASSERT_EQ(stream.miss(), longest);
 }
 
-// The caller may open nothing, or less than was likely: gates are taken, segments end.
+// The caller may open fewer blocks than were likely, or none: gates are taken, segments end.
 TEST(StreamDetector, AStreamGoesOnWhereItsBlocksWereOpenedTo) {
   for (const std::uint32_t most : {0u, 1u, 5u}) {
     StreamDetector detector;
@@ -142,7 +142,7 @@ TEST(StreamDetector, MissesHereAndThereMakeNothingLikely) {
   StreamDetector detector;
   Random random(3);
   for (unsigned i = 0; i < 10'000; ++i) {
-    ASSERT_EQ(detector.missed(BlockId{2 * random.between(1, 1'000'000)}), 0u);  // no two side by side
+    ASSERT_EQ(detector.missed(BlockId{2 * random.between(1, 1'000'000)}), 0u);  // no two are adjacent
   }
 }
 

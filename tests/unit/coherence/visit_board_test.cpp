@@ -1,4 +1,4 @@
-// The marks that visitors leave, and how the rank takes them.
+// The marks that visiting ranks leave, and how the owning rank takes them.
 #include "coherence/store/visit_board.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ struct Board {
       : layout(blocks), words(layout.region_bytes() / 8), board(region(), layout, Hooks{}) {}
 
   std::byte* region() { return reinterpret_cast<std::byte*>(words.data()); }
-  // As a visitor does it, from below.
+  // A visitor's steps, from the bottom level up.
   void mark(std::uint64_t block) {
     for (unsigned level = 0; level < VisitLayout::levels; ++level, block /= VisitLayout::fanout)
       region()[layout.mark(level, block)] = std::byte{1};
@@ -49,7 +49,7 @@ TEST(VisitBoard, GivesEachMarkOnce) {
                           [](std::byte byte) { return byte == std::byte{0}; }));
 }
 
-// Wherever the walk is, a mark that comes is not lost.
+// A mark set at any moment of the walk is not lost.
 TEST(VisitBoard, KeepsMarksThatComeDuringAWalk) {
   for (const std::uint64_t late : {1u, 63u, 70u, 130u, 5000u, 9000u}) {
     Board b(10'000);

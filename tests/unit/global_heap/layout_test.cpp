@@ -7,7 +7,7 @@ namespace {
 
 constexpr fabric::RegionId region{2};
 
-// Each part begins behind the last byte that the part before can need.
+// Each part begins after the last byte that the previous part can need.
 void expect_parts_apart(std::uint64_t begin, std::uint64_t bytes) {
   const HeapLayout layout(region, begin, bytes);
   const std::uint64_t data = layout.data_bytes();

@@ -99,7 +99,7 @@ TEST(GlobalHeapRules, WhatWasTakenAlignedIsNotGivenBackByTheBreak) {
   EXPECT_EQ(ask(Kind::extend_break, 8, 0, taken).after.gbrk, 1032u);
 }
 
-// Of a heap too full for it: what growth_for asks for makes room.
+// In a heap too full for an allocation, the growth that growth_for asks for makes it fit.
 void expect_room_after_growth(const Breaks& breaks, std::int64_t bytes, std::int64_t alignment) {
   constexpr std::uint64_t capacity = 100'000'000;
   expect_refused(ask(Kind::extend_aligned, bytes, alignment, breaks), Refusal::full);

@@ -1,4 +1,4 @@
-#include "global_heap/size_classes.h"
+#include "global_heap/layout.h"
 
 #include <gtest/gtest.h>
 

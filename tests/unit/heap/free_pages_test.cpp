@@ -18,7 +18,7 @@ constexpr std::size_t MiB = std::size_t{1} << 20;
 constexpr std::size_t range_bytes = 512 * MiB;
 constexpr std::uint64_t age = FreePages::age_ns;
 
-class NotedGiver final : public PageGiver {
+class NotedGiver final : public PageReleaser {
  public:
   bool give_back(std::uintptr_t address, std::size_t bytes) noexcept override {
     ++calls;
@@ -85,7 +85,7 @@ TEST_F(FreePagesTest, OfMuchTheShareOfARankIsKept) {
 
 TEST_F(FreePagesTest, ThoseThatAreUsedAgainAndAgainStay) {
   use(0, 128 * MiB);
-  take(0, 32 * MiB);  // the most in use is of 128 MiB
+  take(0, 32 * MiB);  // the peak is 128 MiB
   add(0, 32 * MiB);
   look();
   giver.given.clear();
@@ -93,7 +93,7 @@ TEST_F(FreePagesTest, ThoseThatAreUsedAgainAndAgainStay) {
     use(300 * MiB, 24 * MiB);
     look();
   }
-  // Once the others have gone, nothing goes any more.
+  // Once the unused pages have been given back, no more follow.
   EXPECT_LE(giver.bytes(), 2 * 24 * MiB);
   EXPECT_FALSE(is_zero(300 * MiB, 24 * MiB));
 }
@@ -116,7 +116,7 @@ TEST_F(FreePagesTest, BlocksThatAreInUseInPartStay) {
   for (std::size_t offset = 0; offset < 256 * MiB; offset += block) add(offset, block - page);
   look();
   EXPECT_EQ(giver.calls, 0);
-  // Nobody looks again for as long as little is added.
+  // As long as little is added, no thread looks again.
   EXPECT_FALSE(pages.is_due());
   add(block - page, page);
   EXPECT_FALSE(pages.is_due());
@@ -145,7 +145,7 @@ TEST_F(FreePagesTest, ClearKnowsWhatTheSystemCouldNotTake) {
 }
 
 TEST_F(FreePagesTest, PagesThatAreLeavingComeIntoUseAfterwards) {
-  // What was stored after take() stays, though the same pages are being given back all the time.
+  // Values stored after take() stay, although the same pages are being given back all the time.
   std::atomic<bool> ends{false};
   std::thread other([&] {
     while (!ends.load()) {

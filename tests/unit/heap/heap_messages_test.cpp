@@ -49,14 +49,14 @@ TEST(HeapMessages, FreesAreSentTogetherAfterOneRelease) {
   EXPECT_EQ(here.runtime.notes.back(), "free 1 5");
 }
 
-// Thirty arrays of 100 MB must not wait for the next free.
+// The memory of thirty arrays of 100 MB must not wait for the next free.
 TEST(HeapMessages, FreesOfMuchMemoryAreSentAtOnce) {
   World& here = world();
   here.runtime.notes.clear();
   here.runtime.size = HeapMessages::unsent_bytes_max / 2;
   const std::uintptr_t block = 32768;
   here.messages.release(Rank{2}, 8 * block, 0);
-  here.messages.release(Rank{2}, 9 * block + 16, 0);  // not the beginning of a block: nothing large
+  here.messages.release(Rank{2}, 9 * block + 16, 0);  // not the beginning of a block: no large allocation
   EXPECT_EQ(here.runtime.notes, Notes{});
   here.messages.release(Rank{1}, 20 * block, 0);
   EXPECT_EQ(here.runtime.notes,

@@ -17,8 +17,8 @@ constexpr std::size_t part_bytes = std::size_t{256} << 20;
 constexpr std::size_t block_bytes = 32 << 10;
 constexpr Rank self{1};
 
-// Two other ranks that only take notes; the memory of all three is one plain mapping.
-class NotedMemory final : public ForeignMemory {
+// Two other ranks that only record their calls; the memory of all three is one plain mapping.
+class NotedMemory final : public RemoteHeap {
  public:
   void release(Rank owner, std::uintptr_t address, std::size_t) noexcept override {
     released.push_back({owner, address});
@@ -71,7 +71,7 @@ class HeapTest : public testing::Test {
   void* allocate_private(std::size_t bytes) { return process_heap.allocate(bytes, world().private_code + 4); }
 };
 
-// First: of memory that has been in use before, arrays are laid where they fit.
+// First: arrays are placed in memory that has been in use before, if they fit.
 TEST_F(HeapTest, LargeArraysOfOneSizeLieFarApartModuloPowersOfTwo) {
   constexpr std::size_t period = std::size_t{2} << 20;
   std::vector<void*> arrays;
@@ -90,7 +90,7 @@ TEST_F(HeapTest, LargeArraysOfOneSizeLieFarApartModuloPowersOfTwo) {
 // Second, for the same reason.
 TEST_F(HeapTest, ZeroedMemoryIsZeroAndFreshMemoryIsNotWritten) {
   constexpr std::size_t large = std::size_t{40} << 20;
-  void* const of_others = process_heap.allocate_shared(std::size_t{8} << 20);  // takes what was in use before
+  void* const of_others = process_heap.allocate_shared(std::size_t{8} << 20);  // memory in use before
   const std::size_t before = world().touched_pages();
   void* const fresh = process_heap.allocate_zeroed(large, 1, nullptr);
   ASSERT_NE(fresh, nullptr);
@@ -155,7 +155,7 @@ TEST_F(HeapTest, AllocatorTouchesNoSharedPage) {
   for (int i = 0; i < 10000; ++i) pointers.push_back(process_heap.allocate(64, nullptr));
   for (void* pointer : pointers) ASSERT_TRUE(process_heap.is_own(pointer));
   for (void* pointer : pointers) process_heap.release(pointer);
-  EXPECT_LE(world().touched_pages(), before);  // some may have gone back
+  EXPECT_LE(world().touched_pages(), before);  // some pages may have been given back
 }
 
 TEST_F(HeapTest, LargeMemoryBeginsAtABlockAndAlignmentIsKept) {
@@ -164,7 +164,7 @@ TEST_F(HeapTest, LargeMemoryBeginsAtABlockAndAlignmentIsKept) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(large) % block_bytes, 0u);
   process_heap.release(large);
   for (unsigned i = 0; i < 4; ++i) {
-    process_heap.allocate(20000, nullptr);  // stays, and ends inside of a block
+    process_heap.allocate(20000, nullptr);  // stays allocated, and ends inside of a block
     void* const two_blocks = process_heap.allocate(2 * block_bytes, nullptr);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(two_blocks) % block_bytes, 0u);
   }
@@ -264,7 +264,7 @@ TEST_F(HeapTest, TakesBackWhenAskedAndWhenFull) {
   process_heap.release(process_heap.allocate(16, nullptr));
   EXPECT_EQ(world().foreign.taken_back, 1);
   process_heap.request_take_back();
-  process_heap.release(allocate_private(16));  // the C library may be inside anything: not now
+  process_heap.release(allocate_private(16));  // the C library may be inside any function: not now
   EXPECT_EQ(world().foreign.taken_back, 1);
   process_heap.release(process_heap.allocate(16, nullptr));
   EXPECT_EQ(world().foreign.taken_back, 2);

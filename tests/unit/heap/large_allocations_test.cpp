@@ -1,4 +1,4 @@
-// A pointer leads to the allocation that it lies in or ends, and to nothing else that a program may reach by
+// A pointer finds the allocation that it points into or just past, and no other that a program may reach by
 // it.
 #include "heap/large_allocations.h"
 
@@ -33,7 +33,7 @@ TEST_F(LargeAllocationsTest, APointerInsideOrAtTheEndLeadsToItsOwn) {
   EXPECT_EQ(list_->around(base - 1).bytes, 0u);
 }
 
-// What is not listed may end where a large allocation begins.
+// Unlisted memory may end where a large allocation begins.
 TEST_F(LargeAllocationsTest, APointerToTheBeginningMayBeTheEndOfASmallOne) {
   list_->add(base, 50'000);
   list_->add(base + 60'000, 50'000);

@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t page = 4096;
 constexpr std::size_t part_bytes = std::size_t{64} << 20;
-constexpr std::size_t mapping_bytes = std::size_t{24} << 20;  // of a part, two fit and not three
+constexpr std::size_t mapping_bytes = std::size_t{24} << 20;  // two fit a part, three do not
 
-class NoForeignMemory final : public ForeignMemory {
+class NoRemoteHeap final : public RemoteHeap {
  public:
   void release(Rank, std::uintptr_t, std::size_t) noexcept override { FAIL() << "all memory is own"; }
   std::size_t usable_bytes(Rank, std::uintptr_t) noexcept override { return 0; }
@@ -25,7 +25,7 @@ class NoForeignMemory final : public ForeignMemory {
 class MappedMemoryTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    static NoForeignMemory foreign;
+    static NoRemoteHeap foreign;
     void* const base =
         mmap(nullptr, part_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     const HeapPlace place{reinterpret_cast<std::uintptr_t>(base), part_bytes, Rank{0}, 1, 32768};
@@ -35,7 +35,7 @@ class MappedMemoryTest : public testing::Test {
   std::uintptr_t map(std::size_t bytes, std::size_t alignment = page) {
     return reinterpret_cast<std::uintptr_t>(memory.map(bytes, alignment));
   }
-  // Whether the heap has a mapping's memory again: so many more fit.
+  // The number of further mappings that fit, which tells whether the heap has a mapping's memory again.
   int mappings_that_fit() {
     std::vector<void*> taken;
     while (void* const more = process_heap.allocate_aligned(page, mapping_bytes, nullptr))
@@ -134,7 +134,7 @@ TEST_F(MappedMemoryTest, OddSizesAreRefusedAsAMistakeOfOurs) {
   memory.unmap(begin, 2 * page);
 }
 
-// Last: this memory never returns.
+// Last: this memory is never given back.
 TEST_F(MappedMemoryTest, KeptMemoryNeverReturns) {
   const int fit = mappings_that_fit();
   const std::uintptr_t begin = map(mapping_bytes);

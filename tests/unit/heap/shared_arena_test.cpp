@@ -62,7 +62,7 @@ TEST(SharedArena, FreeNeighboursAreJoined) {
   Arena::give_back(large);
 }
 
-// How far into the range one phase of `count` pieces reaches, which are then given back.
+// How far into the range one phase of `count` pieces reaches, which are then freed.
 std::size_t reach_of_phase(std::size_t count, std::size_t bytes) {
   std::vector<void*> taken;
   std::size_t reach = 0;

@@ -1,4 +1,4 @@
-// A runtime of one process for tests: it takes notes of what the heap asks for.
+// A runtime of one process for tests: it records the calls of the heap.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class StandInRuntime final : public runtime::Runtime,
                              private runtime::Messages,
                              private runtime::Synchronization {
  public:
-  std::size_t size = 48;           // of every allocation of other ranks
+  std::size_t size = 48;           // size of every allocation of other ranks
   bool all_is_one = false;         // memory of all ranks
   std::vector<std::string> notes;  // "release", "acquire", "free 2 1000"
 

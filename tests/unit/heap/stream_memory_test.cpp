@@ -19,7 +19,7 @@ class StreamMemoryTest : public testing::Test {
   static void SetUpTestSuite() { ASSERT_TRUE(stream_memory.reserve(self, ranks)); }
 
   static void* take(std::size_t bytes) {
-    const StreamMemory::Making making;
+    const StreamMemory::StreamAllocation allocation;
     return stream_memory.take(bytes);
   }
 };
@@ -33,7 +33,7 @@ TEST_F(StreamMemoryTest, GivesNothingUnlessAStreamIsBeingMade) {
 }
 
 TEST_F(StreamMemoryTest, StreamOfThisThreadIsNotAnothersAffair) {
-  const StreamMemory::Making making;
+  const StreamMemory::StreamAllocation allocation;
   std::thread([] { EXPECT_EQ(stream_memory.take(100), nullptr); }).join();
 }
 
@@ -54,7 +54,7 @@ TEST_F(StreamMemoryTest, SlotsOfOthersReadAsZeros) {
   ASSERT_TRUE(stream_memory.contains(reinterpret_cast<void*>(other)));
   EXPECT_EQ(*reinterpret_cast<const unsigned char*>(other), 0);
   EXPECT_FALSE(stream_memory.is_in_use(reinterpret_cast<void*>(other)));
-  stream_memory.give_back(reinterpret_cast<void*>(other));  // a mistake of the program: nothing happens
+  stream_memory.give_back(reinterpret_cast<void*>(other));  // a mistake of the program: has no effect
   stream_memory.give_back(stream);
 }
 

@@ -1,4 +1,4 @@
-// What ships has no hooks: they take no room, and nothing can be hung there.
+// Shipped code has no hooks: they occupy no memory, and nothing can be attached to them.
 #include <gtest/gtest.h>
 
 #include <type_traits>

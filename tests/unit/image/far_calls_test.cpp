@@ -14,7 +14,7 @@
 namespace musubi::image {
 namespace {
 
-// Carries each call to what was served, and counts.
+// Carries each call to the handler and counts it.
 class LoopedRuntime final : public runtime::Runtime, private runtime::RemoteCalls {
  public:
   LoopedRuntime() : Runtime(Rank{0}, bootstrap::Hosts::one(2), settings_, counters_) {
@@ -53,7 +53,7 @@ std::int64_t run_read(const std::uint64_t* words) noexcept {
 std::int64_t run_write(const std::uint64_t* words) noexcept {
   return ::write(static_cast<int>(words[0]), reinterpret_cast<const void*>(words[1]), words[2]);
 }
-// An argument and a result at one place.
+// An argument and a result at one address.
 std::int64_t run_double(const std::uint64_t* words) noexcept {
   int& value = *reinterpret_cast<int*>(words[0]);
   value *= 2;
@@ -102,7 +102,7 @@ class FarCallsTest : public testing::Test {
 
 TEST_F(FarCallsTest, MovesWhatNoMessageHoldsInPieces) {
   EXPECT_EQ(write(data.data(), data.size()), 10'000);
-  EXPECT_EQ(runtime.calls, 6);  // of 1,808 bytes
+  EXPECT_EQ(runtime.calls, 6);  // calls of 1,808 bytes
   EXPECT_LT(runtime.sent_bytes, 10'000u + 6 * 128);
   EXPECT_EQ(read(found.data(), found.size(), 0, true), 10'000);
   EXPECT_EQ(found, data);
@@ -116,7 +116,7 @@ TEST_F(FarCallsTest, StopsAtTheEndAndLeavesTheRestOfTheMemoryAlone) {
   EXPECT_EQ(found[4'000], 'x');
 }
 
-// More might not be there yet: of a pipe.
+// Pipes: more might not be available yet.
 TEST_F(FarCallsTest, ReadsOnePieceOfWhatIsNoRegularFile) {
   ASSERT_EQ(write(data.data(), 5'000), 5'000);
   EXPECT_EQ(read(found.data(), found.size(), 0, false), 1'808);

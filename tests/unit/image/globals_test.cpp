@@ -1,5 +1,5 @@
-// The program looks at itself: built in several ways (see CMakeLists.txt), so that copy relocations, .got.plt
-// and the pages that become read-only lie in different places.
+// The program inspects itself: built in several ways (see CMakeLists.txt), so that copy relocations, .got.plt
+// and the pages that become read-only are in different places.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -87,7 +87,7 @@ TEST(Globals, RangesAreWholePagesInOrderAndEndWithTheProgram) {
     EXPECT_GE(range.address, end);
     end = range.address + range.bytes;
   }
-  // A page further the heap of brk may begin.
+  // One page further, the heap of brk may begin.
   EXPECT_EQ(end, (reinterpret_cast<std::uintptr_t>(_end) + page - 1) / page * page);
 }
 

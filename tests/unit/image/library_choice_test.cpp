@@ -53,7 +53,7 @@ TEST(LibraryChoice, SharesTheProgramAndNotTheCLibrary) {
   EXPECT_TRUE(seen);
 }
 
-// What a private library needs is private, though its name is on no list.
+// A library that a private library needs is private too, although no list names it.
 TEST(LibraryChoice, KeepsWhatPrivateLibrariesNeed) {
   config::Settings settings;
   settings.shared_libraries = "libc:libm:libgcc_s:ld-linux*";

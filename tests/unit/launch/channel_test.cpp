@@ -1,5 +1,5 @@
 // Messages of launcher and proxy over a link that changes, drops or repeats bytes: each such message is
-// refused before anything of it is used, and no end waits for a rest that does not come.
+// refused before any byte of it is used, and neither end waits for a rest that does not come.
 #include "launch/hosts/channel.h"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ Ends make_pair() {
   return {os::FileDescriptor(ends[0]), os::FileDescriptor(ends[1])};
 }
 
-// What a proxy sends goes through the test to the launcher's end.
+// The proxy's messages pass through the test to the launcher's end.
 class Link {
  public:
   explicit Link(Kind kind, std::uint32_t rank_of_proxy = 3) {
@@ -150,7 +150,7 @@ TEST_P(ChannelOfKind, MessagesThatAreMissingOrRepeatedAreFound) {
   }
 }
 
-// While signs of life go on inside of what is taken for its rest, say.
+// While signs of life arrive inside of bytes taken for the rest of a message, for example.
 TEST_P(ChannelOfKind, AMessageThatHasBegunMustEnd) {
   Link link(GetParam());
   link.bring(Channel::preamble);
@@ -191,7 +191,7 @@ TEST(Channel, ACipherRefusesOrdersOfOthers) {
   EXPECT_EQ(link.launcher.receive(message), Channel::Got::broken);
 }
 
-// What is sent is within the bounds; a longer one is refused by its header alone.
+// Messages are within the bounds; a longer one is refused by its header alone.
 TEST(Channel, ABodyBeyondTheBoundOfItsKindIsRefused) {
   EXPECT_EQ(body_bytes_max(MessageKind::alive), 0u);
   EXPECT_EQ(body_bytes_max(MessageKind::input), 64u * 1024);

@@ -1,4 +1,4 @@
-// What ranks of another launcher tell each other, and their meeting.
+// The messages that ranks of another launcher exchange, and their meeting.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
@@ -59,7 +59,7 @@ TEST(Door, SaysWhatWasPutInAndFits) {
 }
 
 TEST(Door, AnythingElseIsRefused) {
-  const std::string address(2 * sizeof(os::SocketAddress), '0');  // of no family
+  const std::string address(2 * sizeof(os::SocketAddress), '0');  // an address of no family
   for (const std::string& text :
        {std::string(), std::string("0,1"), std::string("x,1,ff"), std::string("0,70000,ff"),
         std::string("0,1,f"), std::string("0,1,fg"), std::string("0,1,ff,00"), "0,1,ff," + address}) {
@@ -183,7 +183,7 @@ TEST(Meeting, AStrangerWithAnotherSecretDoesNotGetIn) {
   other.join();
 }
 
-// A crowd that says nothing, or nonsense, and came first.
+// A crowd of strangers that arrive first and send nothing, or nonsense.
 TEST(Meeting, StrangersKeepNobodyOut) {
   Board board(2);
   std::vector<os::FileDescriptor> strangers;
@@ -208,7 +208,8 @@ TEST(Meeting, StrangersKeepNobodyOut) {
   other.join();
 }
 
-// A door that strangers wait at, and no file is left for them: it is said, and looked at later.
+// Strangers wait at a door and no descriptor is left for them: a message says so, and they are tried again
+// later.
 TEST(Meeting, ADoorWithoutFilesIsSaidAndCostsNoProcessor) {
   Board board(2);
   std::thread other(meet_as, std::ref(board), 1, [](Meeting) {});
@@ -216,13 +217,13 @@ TEST(Meeting, ADoorWithoutFilesIsSaidAndCostsNoProcessor) {
     const os::SocketAddress& door = meeting.addresses.front();
     os::FileDescriptor stranger(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     ASSERT_EQ(::connect(stranger.number(), &door.any, door.bytes()), 0);
-    ASSERT_EQ(::send(stranger.number(), "x", 1, MSG_NOSIGNAL), 1);  // the kernel holds back silent ones
+    ASSERT_EQ(::send(stranger.number(), "x", 1, MSG_NOSIGNAL), 1);  // the kernel holds silent ones back
     testing::internal::CaptureStderr();
     rlimit before{};
     ::getrlimit(RLIMIT_NOFILE, &before);
     const int next = ::dup(0);
     ::close(next);
-    // Room for the set and its clock.
+    // Descriptors for the set and its clock.
     const rlimit full{static_cast<rlim_t>(next) + 2, before.rlim_max};
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &full), 0);
     rusage begin{}, end{};
@@ -241,7 +242,7 @@ TEST(Meeting, ADoorWithoutFilesIsSaidAndCostsNoProcessor) {
   other.join();
 }
 
-// As long as they come, and however fast.
+// For as long as strangers keep coming, however fast.
 TEST(Meeting, StrangersWithoutEndDoNotOutlastThePatience) {
   Board board(2);
   std::thread other(meet_as, std::ref(board), 1, [](Meeting) {});

@@ -1,4 +1,4 @@
-// PMI-1 against a launcher that says what the test wants.
+// PMI-1 against a launcher whose answers the test chooses.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 namespace musubi::launch {
 namespace {
 
-// Reads a line for each of its answers, and gives that; then it hangs up.
+// Reads one line for each answer, sends the answer, and hangs up after the last.
 class Launcher {
  public:
   explicit Launcher(std::vector<std::string> answers) {
@@ -22,7 +22,7 @@ class Launcher {
     thread_ = std::thread([this, answers = std::move(answers), end = os::FileDescriptor(ends[1])] {
       for (const std::string& answer : answers) {
         if (!read_line(end.number())) return;
-        // In two pieces: a line is not what one read gives.
+        // Sent in two pieces: one read need not return a whole line.
         const std::size_t half = answer.size() / 2;
         (void)::send(end.number(), answer.data(), half, MSG_NOSIGNAL);
         (void)::send(end.number(), answer.data() + half, answer.size() - half, MSG_NOSIGNAL);

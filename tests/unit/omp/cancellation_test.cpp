@@ -1,5 +1,5 @@
-// cancel and cancellation point with OMP_CANCELLATION=true: who notices leaves, nobody waits for those who
-// left, and the constructs that follow work as ever.
+// cancel and cancellation point with OMP_CANCELLATION=true: a thread that notices leaves, no thread waits for
+// those that left, and the following constructs work as before.
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <sched.h>
@@ -35,7 +35,7 @@ void check_whole_loop(const char* what) {
 TEST_P(Cancellation, loops_of_every_schedule) {
   const auto body = [] {
     EXPECT_EQ(1, omp_get_cancellation());
-    constexpr long count = 4000000000000L;       // nobody comes to the end of it
+    constexpr long count = 4000000000000L;       // no thread reaches the end of it
     for (int round = 0; round < 140; ++round) {  // two slots each: once around the ring
       int found = 0;
 #pragma omp parallel

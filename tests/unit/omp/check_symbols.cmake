@@ -1,4 +1,4 @@
-# Every function that libgomp exports for OpenMP is defined and visible in our archives.
+# Every function that libgomp exports for OpenMP is defined and visible in Musubi's archives.
 #   cmake -D NM=<nm> -D LIBGOMP=<libgomp.so.1> "-DARCHIVES=<archive>;..." -P check_symbols.cmake
 function(functions_of output)
   execute_process(COMMAND ${NM} ${ARGN} OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)

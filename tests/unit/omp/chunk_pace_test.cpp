@@ -7,13 +7,13 @@ namespace {
 
 constexpr std::uint64_t us = 1000;
 
-// A thread that takes batches of one loop. Result: how many trips.
+// A thread that takes batches of one loop. Result: the number of trips.
 struct LoopRun {
   std::uint64_t trip_ns;
   std::uint64_t chunk_ns;
   std::uint32_t threads;
 
-  // The threads take turns, as where all chunks take the same time.
+  // The threads alternate, as when all chunks take the same time.
   std::uint64_t trips(std::uint64_t count) const {
     ChunkPace pace;
     std::uint64_t now = 0, taken = 0, trips = 0;
@@ -37,11 +37,11 @@ TEST(ChunkPace, LongChunksComeOneByOne) {
 }
 
 TEST(ChunkPace, TripsAreASmallPartOfTheTime) {
-  // 320 us of work per trip: 32 chunks; and some more trips where batches grow and shrink.
+  // 320 us of work per trip: 32 chunks; and some more trips while batches grow and shrink.
   const std::uint64_t trips = LoopRun{20 * us, 10 * us, 2}.trips(20'000);
   EXPECT_GE(trips, 10'000u / 32);
   EXPECT_LE(trips, 10'000u / 32 + 40);
-  // Chunks that take nothing: the bound is the rest.
+  // Chunks that take no time: only the remaining chunks bound a batch.
   EXPECT_LE((LoopRun{20 * us, 0, 2}.trips(1'000'000)), 100u);
   EXPECT_LE((LoopRun{20 * us, 0, 64}.trips(1'000'000)), 60u);
 }
@@ -62,7 +62,7 @@ TEST(ChunkPace, ShrinksTowardsTheEnd) {
   EXPECT_EQ(pace.next(now, 3, 2), 1u);
 }
 
-// A thread that was stopped during a trip, or during a batch, takes no huge batch for it.
+// A thread that was stopped during a trip, or during a batch, does not take a huge batch because of it.
 TEST(ChunkPace, ATripIsAsShortAsOneHasBeen) {
   ChunkPace pace;
   pace.note_batch(0, 20 * us, 1);

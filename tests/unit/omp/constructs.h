@@ -1,4 +1,4 @@
-// The shapes of jobs in which every construct is tried.
+// The shapes of jobs in which every construct is tested.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -210,7 +210,7 @@ TEST_P(Constructs, single_and_copyprivate) {
   EXPECT_EQ(0, run(body));
 }
 
-// The first thread does not come before somebody else has run the block.
+// The first thread does not arrive before another thread has run the block.
 TEST_P(Constructs, a_single_goes_to_the_first_to_come) {
   const auto body = [] {
     int runs = 0, wrong = 0;

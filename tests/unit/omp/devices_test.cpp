@@ -15,7 +15,7 @@ class Devices : public Constructs {};
 
 INSTANTIATE_TEST_SUITE_P(Jobs, Devices, all_shapes, shape_name);
 
-// The compiler wants to see few of the functions right inside of teams.
+// The compiler accepts few statements directly inside of teams.
 #pragma omp declare target
 int thread_limit() {
   return omp_get_thread_limit();

@@ -1,4 +1,4 @@
-// How dynamic loops are handed out: ordinary OpenMP code, as in constructs_test.cpp.
+// Distribution of dynamic loops: ordinary OpenMP code, as in constructs_test.cpp.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -11,7 +11,7 @@ class DynamicLoops : public Constructs {};
 
 INSTANTIATE_TEST_SUITE_P(Jobs, DynamicLoops, all_shapes, shape_name);
 
-// Each thread gets whole chunks, in ascending order; where words are far, several of them in one trip.
+// Each thread gets whole chunks, in ascending order; if words are far, several of them in one trip.
 TEST_P(DynamicLoops, chunks_are_whole_and_come_in_order) {
   const auto body = [] {
     constexpr int count = 20000, chunk = 4;

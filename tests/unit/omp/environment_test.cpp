@@ -1,4 +1,4 @@
-// The OMP_ variables are read strictly: what is not understood is warned about and left out.
+// The OMP_ variables are parsed strictly: an invalid value causes a warning and is ignored.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -97,7 +97,7 @@ TEST(Environment, refuses_rubbish_with_one_line_each) {
   }
 }
 
-// Programs see it by omp_get_schedule, as with libgomp.
+// Programs see the schedule by omp_get_schedule, as with libgomp.
 TEST(Environment, gives_a_chunk_to_each_schedule) {
   const auto chunk_of = [](const char* text) {
     return read({{"OMP_SCHEDULE", text}}).environment.initial.schedule.chunk;

@@ -1,4 +1,4 @@
-// Programs that break the rules, or ask for what is not there, end with a line and a status; never with a
+// Programs that break the rules, or ask for missing features, end with a line and a status; never with a
 // wrong result.
 #include <gtest/gtest.h>
 #include <omp.h>

@@ -1,4 +1,4 @@
-// A member that waits asks its team for work: in a barrier, at the end of a region, and where it polls.
+// A waiting member asks its team for work: in a barrier, at the end of a region, and while it polls.
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <sched.h>
@@ -14,7 +14,7 @@ namespace {
 
 using runtime::Wait;
 
-// Has some pieces of work for waits of one kind, and notes which member did them.
+// Has some pieces of work for waits of one kind, and records which member did them.
 class Pieces final : public omp::IdleWork {
  public:
   explicit Pieces(Wait kind) : kind_(kind) {}
@@ -25,7 +25,7 @@ class Pieces final : public omp::IdleWork {
     ++done;
     return true;
   }
-  // Waits, though not for ever: a test whose pieces nobody does is to fail.
+  // Waits, but not for ever: a test whose pieces are never done must fail.
   bool all_done() const {
     for (const std::time_t end = std::time(nullptr) + 20; done < count && std::time(nullptr) < end;)
       sched_yield();

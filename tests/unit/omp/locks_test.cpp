@@ -1,4 +1,4 @@
-// The program's locks: what they cover, and who owns them.
+// The program's locks: the bytes that they occupy, and their owners.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -44,8 +44,7 @@ TEST_P(LockConstructs, a_nestable_lock_of_fortran_covers_eight_bytes) {
   EXPECT_EQ(0, run(body));
 }
 
-// A lock is its address: neighbours are different locks, whatever their bytes are, and the same for all
-// ranks.
+// A lock is its address: adjacent locks are distinct, whatever bytes they hold, and the same for all ranks.
 TEST_P(LockConstructs, neighbours_are_different_locks) {
   const auto body = [] {
     constexpr int count = 2000;
@@ -75,8 +74,8 @@ TEST_P(LockConstructs, neighbours_are_different_locks) {
   EXPECT_EQ(0, run(body));
 }
 
-// Locks at the begin of so many pieces of memory that some pieces fall on one place of the table. No memory
-// has to lie there.
+// Locks at the beginnings of so many pieces of memory that some pieces share a slot of the table. The memory
+// need not exist.
 TEST_P(LockConstructs, locks_of_many_pieces_are_different_locks) {
   const auto body = [] {
     constexpr int count = 10000;

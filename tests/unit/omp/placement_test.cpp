@@ -1,4 +1,4 @@
-// Where the threads of a team live, on ranks with as many threads each, and with different numbers.
+// Places of the threads of a team, on ranks with equal and with different numbers of threads.
 #include "omp/placement.h"
 
 #include <gtest/gtest.h>

@@ -18,9 +18,9 @@
 namespace musubi::testing {
 namespace {
 
-SharedWorld* world = nullptr;  // of the job that this process belongs to
+SharedWorld* world = nullptr;  // world of the job that this process belongs to
 
-// The shared memory of the stand-in is all that its tests share: nothing to be laid out, copied or opened.
+// The shared memory of the stand-in is all that its tests share: it need not be laid out, copied or opened.
 class StandInMemory final : public runtime::Memory {
  public:
   const runtime::Layout& layout() const noexcept override { return layout_; }
@@ -91,7 +91,7 @@ class StandinRuntime final : public runtime::Runtime,
     }
     while (world->generation.load() == generation) os::futex_wait(world->generation, generation);
     payload = world->payload;
-    // Nobody may overwrite the payload before everybody has it: meet once more.
+    // No rank may overwrite the payload before every rank has read it: meet once more.
     const std::uint32_t second = generation + 1;
     if (world->arrived.fetch_add(1) + 1 == ranks_) {
       world->arrived.store(0);
@@ -244,7 +244,7 @@ int run_job(const JobDescription& description, const std::function<void()>& body
     if (code == 0 || result != 0) continue;
     result = code;
     for (const pid_t other : processes) {
-      if (other != process) kill(other, SIGKILL);  // the others may wait for the one that is gone
+      if (other != process) kill(other, SIGKILL);  // the remaining processes may wait for the dead one
     }
   }
   munmap(memory, sizeof(SharedWorld));

@@ -1,6 +1,6 @@
-// A runtime for tests of the OpenMP layer: ranks are forked processes, and what the real runtime keeps
-// coherent by a protocol (stacks, heap) is simply the same memory in all of them. Barriers, locks and team
-// words are real.
+// A runtime for tests of the OpenMP layer: ranks are forked processes, and the memory that the real runtime
+// keeps coherent by a protocol (stacks, heap) is simply shared by all of them. Barriers, locks and team words
+// are real.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ inline constexpr std::size_t stack_bytes = 1 << 20;
 inline constexpr std::size_t slots_per_rank = 24;
 inline constexpr std::size_t heap_bytes = 16 << 20;
 
-// What all ranks share.
+// Data that all ranks share.
 struct SharedWorld {
   std::atomic<std::uint32_t> arrived;
   std::atomic<std::uint32_t> generation;
@@ -40,8 +40,8 @@ struct JobDescription {
   bool far = false;  // each operation on a word of another rank is a trip
 };
 
-// Runs `body` as main of a job. Result: 0 when every rank ended well and no expectation failed; otherwise
-// what rank 0 (or the first rank that failed) returned, or 128 + the signal that ended it. The whole job gets
+// Runs `body` as main of a job. Result: 0 when every rank ended well and no expectation failed; otherwise the
+// result of rank 0 (or of the first rank that failed), or 128 + the signal that ended it. The whole job gets
 // 60 seconds.
 int run_job(const JobDescription& description, const std::function<void()>& body);
 
@@ -52,9 +52,10 @@ T* shared_array(std::size_t count) {
   return static_cast<T*>(shared_allocate(alignof(T), count * sizeof(T)));
 }
 
-// Barriers of the runtime that the job has passed so far.
+// Number of runtime barriers that the job has passed so far.
 std::uint64_t barriers_passed();
-// Operations on words of other ranks so far, in a far job. Each one takes longer than the work of a test.
+// Number of operations on words of other ranks so far, in a far job. Each one takes longer than the work of a
+// test.
 std::uint64_t trips_made();
 
 }  // namespace musubi::testing

@@ -1,4 +1,4 @@
-// A task as an object: what it has for itself, and what the thread goes back to behind it.
+// A task as an object: its own state, and the state to which the thread returns after it.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -73,7 +73,7 @@ TEST_P(Tasks, each_knows_the_one_around_it) {
   EXPECT_EQ(0, run(body));
 }
 
-// A task owns a nestable lock, not its thread.
+// A nestable lock belongs to a task, not to its thread.
 TEST_P(Tasks, marks_are_their_own) {
   const auto body = [] {
     omp_nest_lock_t lock;
@@ -88,7 +88,7 @@ TEST_P(Tasks, marks_are_their_own) {
   EXPECT_EQ(0, run(body));
 }
 
-// The group that a task opens is not that of the tasks behind it.
+// Later tasks do not belong to the group that a task opens.
 TEST_P(Tasks, groups_end_with_a_cancelled_task) {
   const auto body = [] {
     int faults = 0, ran = 0;

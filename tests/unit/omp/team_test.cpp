@@ -1,5 +1,4 @@
-// Team by itself: what it counts, and that whoever uses it at the wrong time or in the wrong place is
-// stopped.
+// Team by itself: its counts, and the checks that stop a caller at the wrong time or in the wrong place.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -44,7 +43,7 @@ TEST(Team, can_stand_beside_the_one_of_the_ranks) {
   EXPECT_EQ(0, run_job({1, 2, {}}, body));
 }
 
-// The job ends because a check fails that reads like this.
+// The job ends because a check with this text fails.
 void expect_failed_check(const std::string& check, const std::function<void()>& body) {
   ::testing::internal::CaptureStderr();
   const int status = run_job({2, 2, {}}, body);

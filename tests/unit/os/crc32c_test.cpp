@@ -11,7 +11,7 @@
 namespace musubi::os {
 namespace {
 
-// Of RFC 3720, B.4.
+// Test vectors of RFC 3720, B.4.
 TEST(Crc32c, HasTheValuesOfTheStandard) {
   constexpr std::string_view digits = "123456789";
   const std::vector<unsigned char> zeros(32), ones(32, 0xff);

@@ -181,7 +181,7 @@ TEST(Memory, PagesThatNobodyTouchedAreKnown) {
   for (const std::size_t i : {std::size_t{0}, std::size_t{40'000}, pages - 1}) begin[i * page] = std::byte{1};
   const std::vector<bool> touched = touched_pages(begin, pages);
   ASSERT_EQ(touched.size(), pages);
-  // Huge pages may bring their neighbours into being, far fewer than all.
+  // Huge pages may also allocate neighbouring pages, but far fewer than all.
   EXPECT_TRUE(touched[0] && touched[40'000] && touched[pages - 1]);
   EXPECT_LT(std::count(touched.begin(), touched.end(), true), 3 * 512 + 1);
   EXPECT_TRUE(touched_pages(begin, 0).empty());
@@ -197,7 +197,7 @@ TEST(Futex, WakesThreadsOfOtherProcesses) {
     while (word->load() == 0) futex_wait(*word, 0);
     ::_exit(static_cast<int>(word->load()));
   }
-  while (futex_wake(*word) == 0) ::sched_yield();  // until it really sleeps; it finds 0 and sleeps again
+  while (futex_wake(*word) == 0) ::sched_yield();  // until it really sleeps; it then finds 0 and sleeps again
   word->store(6);
   futex_wake(*word);
   int status = 0;
@@ -230,7 +230,7 @@ TEST(Lines, AreWrittenWholeOrNotAtAll) {
   const FileDescriptor reader(ends[0]), writer(ends[1]);
   const std::string line(400, 'x');
   std::size_t written = 0;
-  while (write_line_at_once(writer.number(), line)) ++written;  // ends, as nothing waits for a reader
+  while (write_line_at_once(writer.number(), line)) ++written;  // ends: a write does not wait for readers
   EXPECT_GE(written, 10u);
   std::string got(4096, ' ');
   std::size_t bytes_read = 0;

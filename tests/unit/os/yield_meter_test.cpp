@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t quick = YieldMeter::slow_ns - 1, slow = YieldMeter::slow_ns;
 
-// Waits that sleep at once until one may yield again.
+// Waits sleep at once until yielding is worthwhile again.
 std::uint32_t waits_without(YieldMeter& meter) {
   std::uint32_t waits = 0;
   while (meter.allowed(1) == 0) ++waits;
@@ -47,7 +47,7 @@ TEST(YieldMeter, AWaitYieldsUntilItIsDoneOrHasYieldedAsOftenAsWanted) {
   unsigned looks = 0;
   EXPECT_FALSE(meter.yield_until(0, [&] { return ++looks == 1; }));
   EXPECT_EQ(looks, 0u);
-  // A yield may be slow here, beside other programs: then the wait had better sleep.
+  // Yields may be slow here, when other programs run: then the wait had better sleep.
   const bool ended = meter.yield_until(3, [&] { return ++looks == 2; });
   EXPECT_EQ(ended, looks == 2);
   EXPECT_GE(looks, 1u);
@@ -57,7 +57,7 @@ TEST(YieldMeter, AWaitYieldsUntilItIsDoneOrHasYieldedAsOftenAsWanted) {
   EXPECT_FALSE(slow_one.yield_until(3, [] { return true; }));
 }
 
-// Quick ones in between change nothing: cores are shared by turns.
+// Quick yields in between change nothing: programs alternate on the cores.
 TEST(YieldMeter, YieldsNeverLoseMoreThanSleepingWould) {
   YieldMeter meter;
   std::uint64_t lost_ns = 0, waits = 0;

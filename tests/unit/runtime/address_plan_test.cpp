@@ -16,7 +16,7 @@ constexpr std::size_t GiB = std::size_t{1} << 30;
 struct Job {
   Mappers mappers;
   std::size_t stack_bytes;
-  // What the plan gives at least; 0: the job does not fit.
+  // The minimum that the plan provides; 0: the job does not fit.
   std::size_t heap_bytes;
   std::size_t stack_slots;
   std::size_t global_bytes;
@@ -30,8 +30,8 @@ std::string name(const Job& job) {
          (job.mappers.commit_strictly ? ", which commits strictly" : "");
 }
 
-// What a rank provides falls with the ranks that map each other, and with all ranks, since each view is of
-// the whole; ranks on hosts of their own have most.
+// Each rank provides less memory the more ranks map each other, and the more ranks there are, since each view
+// covers all memory; ranks on hosts of their own provide most.
 const std::vector<Job> jobs = {
     {{2, 2}, 64 * MiB, 1024 * GiB, 4097, 16 * GiB, 64 * GiB, 4 * GiB},
     {{2, 2, true}, 64 * MiB, 32 * GiB, 33, 16 * GiB, 64 * GiB, 4 * GiB},
@@ -68,7 +68,7 @@ void expect_as_planned(const Job& job) {
   EXPECT_EQ(fits, job.heap_bytes != 0);
   if (!fits) return;
   const AddressPlan& plan = made.value();
-  // A quarter more than the table says would be a table that is out of date.
+  // More than a quarter above the table would mean that the table is out of date.
   const auto expect = [](const char* what, std::size_t planned, std::size_t wanted) {
     EXPECT_GE(planned, wanted) << what;
     EXPECT_LE(planned, wanted + wanted / 4) << what;
@@ -87,7 +87,7 @@ TEST(AddressPlan, DependsOnTheRanksThatMapEachOther) {
   }
 }
 
-// Without a host too full, every job fits as set.
+// Unless a host is too full, every job fits with the default settings.
 TEST(AddressPlan, JobsOfUpTo256RanksOnAHostFit) {
   const config::Settings settings;
   for (const std::uint32_t hosts : {1u, 2u, 4u}) {
@@ -110,7 +110,7 @@ std::string objection_to(std::size_t heap_bytes, const Mappers& mappers) {
   return fits ? "" : fits.error().message;
 }
 
-// What the user set is kept; what does not fit is refused, with what to lower.
+// User settings are kept; a job that does not fit is refused, with the setting to lower.
 TEST(AddressPlan, RefusesWhatDoesNotFit) {
   EXPECT_EQ(objection_to(16 * GiB, {64, 1}), "");
   const std::string one_host = objection_to(16 * GiB, Mappers::on_one_host(64));

@@ -1,4 +1,4 @@
-// How long the thread that ends waits sleeps: never so long that the standard library's sum overflows.
+// The sleep of the thread that ends waits is never so long that the standard library's sum overflows.
 #include "runtime/threads/alarms.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ TEST(Alarms, SleepUntilTheDeadline) {
   EXPECT_EQ(Alarms::sleep_before(now_ns - 1, now_ns), nanoseconds(0));
 }
 
-// Programs write the largest number of 63 bits for "as long as it takes".
+// Programs pass the largest number of 63 bits for "as long as it takes".
 TEST(Alarms, ADeadlineInCenturiesIsNoReasonToLookAtOnce) {
   constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   for (const std::uint64_t timeout_ns :

@@ -1,4 +1,4 @@
-// Which driver of the vm port a job gets.
+// The choice of the driver of the vm port for a job.
 #include "runtime/start/choose_vm.h"
 
 #include <gtest/gtest.h>

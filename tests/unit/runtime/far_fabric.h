@@ -1,5 +1,5 @@
-// The shm fabric as if its peers were far, or only those of other hosts: it carries out what is posted and
-// sent, but gives no address of theirs.
+// The shm fabric with peers, or only those of other hosts, that appear far: it carries out posts and sends,
+// but gives no address of their memory.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@ namespace musubi::runtime {
 
 class FarFabric final : public fabric::Fabric {
  public:
-  // Each host has `ranks_per_host` neighbouring ranks; 0: nobody is near, not even to itself.
+  // Each host has `ranks_per_host` neighbouring ranks; 0: no rank is near, not even to itself.
   explicit FarFabric(fabric::Fabric& near, std::uint32_t ranks_per_host = 0)
       : near_(near), ranks_per_host_(ranks_per_host) {}
 
@@ -50,7 +50,7 @@ class FarFabric final : public fabric::Fabric {
     return near_.watch(word, unwanted);
   }
 
-  // Threads that have said that they look for arrivals.
+  // Number of threads that have announced that they poll for arrivals.
   int looks() const noexcept { return looks_.load(); }
   // Batches and messages.
   unsigned sent_without_looks() const noexcept { return sent_without_looks_.load(); }

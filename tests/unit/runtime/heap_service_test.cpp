@@ -1,4 +1,4 @@
-#include "runtime/job/heap_service.h"
+#include "runtime/job/job_messages.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ struct Message {
   std::uint64_t extra;
 };
 
-// Mailboxes of the others are full for `busy` attempts.
+// Mailboxes of the other ranks are full for `busy` attempts.
 class FullFabric final : public fabric::Fabric {
  public:
   int busy = 0;
@@ -32,7 +32,7 @@ class FullFabric final : public fabric::Fabric {
   fabric::Outcome send(Rank, fabric::MessageKind, fabric::Urgency,
                        std::span<const std::byte> body) noexcept override {
     if (busy > 0) {
-      if (--busy == 0) std::abort();  // whoever sends goes on and on
+      if (--busy == 0) std::abort();  // the sender retries without end
       return fabric::Outcome::busy;
     }
     Message message;
@@ -70,7 +70,7 @@ struct World {
   void arrive(const Message& message) { service.on_message(Rank{1}, std::as_bytes(std::span{&message, 1})); }
 };
 
-// The thread that polls may be inside malloc, in a fault: it must not call the heap.
+// The polling thread may be inside malloc, in a fault: it must not call the heap.
 TEST(HeapService, WhatArrivesIsCarriedOutByTheServiceThreadInOrder) {
   World world;
   world.service.set_listener(&world.listener);

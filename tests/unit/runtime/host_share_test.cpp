@@ -1,4 +1,4 @@
-// What a rank decides by its host, in jobs on several hosts.
+// Decisions that a rank makes by its host, in jobs on several hosts.
 #include "runtime/start/host_share.h"
 
 #include <gtest/gtest.h>
@@ -85,7 +85,7 @@ TEST(HostShareTest, UserfaultfdGainsWhereThreadsOfARankRunAtOnce) {
   EXPECT_TRUE(gains_by_uffd(2, 2, HostShare{1, 2})) << "alone on its host, but not in the job";
 }
 
-// How much faults may open until a rank looks at its machine again.
+// The memory that faults may open until a rank checks its machine again.
 std::uint64_t opened_until_look(const HostShare& share) {
   constexpr std::uint64_t MiB = std::uint64_t{1} << 20;
   MemoryWatch watch({-1, -1, -1}, std::nullopt, share.ranks, [] { return 1088 * MiB; });

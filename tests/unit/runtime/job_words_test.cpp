@@ -1,4 +1,4 @@
-// Words of a peer, by processor atomics and by the fabric: both do the same, to the same words.
+// Operations on words of a peer have the same effect by processor atomics and by the fabric.
 #include "runtime/job/job_words.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ class JobWordsTest : public ::testing::Test {
     far_ = std::make_unique<JobWords>(*far_fabric_, ranks_[0].counters, offset);
     mixed_ = std::make_unique<JobWords>(*mixed_fabric_, ranks_[0].counters, offset);
   }
-  // Each way, and by which the result is looked at: the other one.
+  // Each way, and the way by which the result is read: the other one.
   struct Way {
     JobWords& words;
     JobWords& other;

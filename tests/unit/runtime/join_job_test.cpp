@@ -1,4 +1,4 @@
-// What a process is told of its job by its environment.
+// A process learns its job's parameters from its environment.
 #include "runtime/join_job.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The lock of threads that share one memory: who waits is passed a few times, and no more.
-#include "runtime/api/lock_word.h"
+// The lock of threads that share one memory: a waiter is overtaken a few times, and no more.
+#include "runtime/api/processor_locks.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 namespace musubi::runtime {
 namespace {
 
-// The holder gives the lock back and takes it again before the one that waits has woken up, each time that it
-// can, but not for ever.
+// The holder releases the lock and takes it again before the waiter has woken up, each time that it can, but
+// not for ever.
 TEST(LockWord, AThreadThatWaitsIsPassedAFewTimesAtMost) {
   std::atomic<std::uint32_t> word{0};
   LockWord lock(word);
@@ -32,7 +32,7 @@ TEST(LockWord, AThreadThatWaitsIsPassedAFewTimesAtMost) {
   EXPECT_TRUE(lock.try_take());
 }
 
-// Who comes when the lock is on its way to another one waits for it like all others.
+// A thread that arrives while the lock is being handed over waits for it like all other threads.
 TEST(LockWord, WhatIsHandedOverIsNotForThoseThatComeThen) {
   std::atomic<std::uint32_t> word{0};
   LockWord lock(word);
@@ -46,7 +46,7 @@ TEST(LockWord, WhatIsHandedOverIsNotForThoseThatComeThen) {
       return;
     }
     const std::uint32_t before = word.load();
-    lock.take([&](std::uint32_t value) {  // another thread, which sleeps, and wakes up for no reason
+    lock.take([&](std::uint32_t value) {  // another thread, which sleeps and then wakes up spuriously
       EXPECT_EQ(value, before);
       second_waited = true;
     });

@@ -1,4 +1,4 @@
-// The figures of docs/reference/memory.md, from the sizes of what they describe.
+// The figures of docs/reference/memory.md follow from the sizes of the objects that they describe.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string row(const std::string& what, std::size_t bytes, const std::string& w
 
 constexpr std::size_t MiB = std::size_t{1} << 20;
 
-// "at most 2 MiB", and at least half of it: a word more or less in the layout does not matter.
+// "at most 2 MiB", and at least half of it: one word more or less in the layout does not matter.
 std::string at_most(std::size_t mebibytes, std::size_t bytes) {
   EXPECT_LE(bytes, mebibytes * MiB);
   EXPECT_GT(bytes, mebibytes * MiB / 2);
@@ -63,10 +63,10 @@ TEST(MemoryTable, BytesPerBlock) {
   expect_rows({
       row("words that peers read and change", TableBytes::words,
           "this rank or a peer looks for the block here"),
-      row("what this rank knows of it", TableBytes::entry, "this rank uses it"),
+      row("this rank's record of it", TableBytes::entry, "this rank uses it"),
       row("place in the lists of the next release", TableBytes::dirty_list, "it is written"),
       row("place in the list of blocks that sleep", TableBytes::sleepers,
-          "it is written, and nobody reads it"),
+          "it is written, and no other rank reads it"),
       row("place in the list of public copies", TableBytes::copy_list, "it has a public copy"),
       row("place in the queue of leases", TableBytes::lease_queue, "it is read"),
       row("place in the runs of blocks to protect", TableBytes::run_builders, "a barrier closes it"),
@@ -81,7 +81,7 @@ TEST(MemoryTable, BytesPerBlock) {
 TEST(MemoryTable, BytesPerRank) {
   expect_rows({
       row("mailbox", at_most(1, sizeof(fabric::Mailbox)),
-          "messages come: 2048 for each of its slots, in turn"),
+          "messages come: 2048 for each of its slots in turn"),
       row("control words, job of 2 ranks", at_most(4, control_bytes(2)),
           "locks, notices, conditions and team words are used"),
       row("control words, job of 64 ranks", at_most(3, control_bytes(64)),
@@ -90,14 +90,14 @@ TEST(MemoryTable, BytesPerRank) {
           "locks, notices, conditions and team words are used"),
       row("lock at an address", sync::LockTable::words_bytes(1, 0),
           "its page of such words is used ([locks](../decisions/locks.md))"),
-      row("readers that others ask", at_most(2, coherence::RelayLayout::bytes()),
+      row("readers that serve other readers", at_most(2, coherence::RelayLayout::bytes()),
           "many ranks read a block, in a job of more than nine"),
       row("lines that versions have changed", at_most(2, coherence::ChangeLayout::bytes()),
-          "others read blocks that are home here"),
+          "other ranks read blocks whose home is here"),
   });
 }
 
-// What doctor reckons with.
+// The figure that doctor assumes.
 TEST(MemoryTable, AReservationIsTheSumOfItsParts) {
   const config::Settings settings;
   auto plan = AddressPlan::make(settings, Mappers::on_one_host(4), {});

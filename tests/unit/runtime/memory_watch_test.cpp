@@ -44,13 +44,13 @@ TEST_F(MemoryWatchTest, ALimitStopsTheRankAtMostAMebibyteBeyondIt) {
     if (verdict == MemoryWatch::Verdict::stop) break;
     if (verdict == MemoryWatch::Verdict::look && told_at == 0) told_at = held;
     ASSERT_LT(held, 10 * MiB);
-    // Both copies of the block come into being, the most that a fault can cost.
+    // Both copies of the block are created, the most that a fault can cost.
     std::memset(views_[0].data() + held / 2, 1, block);
     std::memset(views_[1].data() + held / 2, 1, block);
     held += 2 * block;
     EXPECT_EQ(memory.bytes_held(), held);
   }
-  // Told before, while there is time to make room.
+  // The warning comes while there is time to evict pages.
   EXPECT_GE(told_at, memory.bytes_wanted_at_most());
   EXPECT_LE(told_at, 8 * MiB);
   EXPECT_GT(memory.excess(), held - 8 * MiB);
@@ -72,7 +72,7 @@ TEST_F(MemoryWatchTest, BlocksThatAreOpenedAgainAndAgainDoNotCount) {
 TEST_F(MemoryWatchTest, WithoutALimitTheMachineIsAskedNowAndThen) {
   MemoryWatch memory = watch(std::nullopt);
   int calls = 0;
-  // 8 GiB in all, while a rank's share of what is left is 234 MiB.
+  // 8 GiB in all, while a rank's share of the remaining memory is 234 MiB.
   for (int i = 0; i < 131'072; ++i) {
     if (memory.opening(block) != MemoryWatch::Verdict::look) continue;
     ++calls;

@@ -1,4 +1,4 @@
-// Which jobs have one memory, and that it is one.
+// Which jobs have one memory, and that it is shared.
 #include "runtime/job/one_memory.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ struct Choice {
   std::string error;
 };
 
-// Of a job whose ranks are at these places, as its last rank finds it.
+// A job whose ranks are at these places, as its last rank finds it.
 Choice choice(const config::Settings& settings, const std::vector<std::string>& places,
               std::string_view keeps_apart = "") {
   Choice result;
@@ -42,9 +42,9 @@ config::Settings settings_with(const std::string& coherence) {
   return settings;
 }
 
-// Whether it is refused, and the reason named.
+// Whether it is refused with that reason.
 bool refuses(const Choice& made, const std::string& reason) {
-  return made.error.find("coherence=processor cannot be: ") == 0 &&
+  return made.error.find("coherence=processor is impossible: ") == 0 &&
          made.error.find(reason) != std::string::npos;
 }
 
@@ -81,7 +81,7 @@ TEST(OneMemoryTest, SettingsOfAProtocolBringOne) {
   expect_protocol([](Settings& settings) { settings.vm_driver = "mprotect"; }, "vm_driver");
   expect_protocol([](Settings& settings) { settings.report_races = true; }, "report_races");
   expect_protocol([](Settings& settings) { settings.heap_policy = "home_based"; }, "heap_policy");
-  // Also where it is what a protocol would do by default.
+  // Also if a protocol would do the same by default.
   expect_protocol([](Settings& settings) { settings.sms_policy = "entry"; }, "sms_policy");
 }
 

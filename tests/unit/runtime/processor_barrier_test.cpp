@@ -17,7 +17,7 @@ struct alignas(ProcessorBarrier::alignment) Place {
   std::byte bytes[ProcessorBarrier::bytes] = {};
 };
 
-// Each rank has its own object, as in processes of its own.
+// Each rank has its own object, as in separate processes.
 void pass_sleeping(ProcessorBarrier& barrier, bool gives, ProcessorBarrier::Payload& payload) {
   barrier.pass(
       gives, payload,

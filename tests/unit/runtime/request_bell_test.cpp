@@ -1,4 +1,4 @@
-// A rank that sleeps on its word is woken by a peer, within reach of the word or not.
+// A peer wakes a rank that sleeps on its word, with and without access to the word.
 #include "runtime/threads/request_bell.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ class RequestBellTest : public ::testing::Test {
     ranks_[1].fabric->wake_service();
     service_.join();
   }
-  // Whether rank 1 wakes up when rank 0 rings, over and over, until it has.
+  // Whether rank 1 wakes up when rank 0 rings, repeatedly until it does.
   bool wakes(RequestBell& asker) {
     std::atomic<bool> woken{false};
     const std::uint64_t begin_ns = os::monotonic_ns();
@@ -48,7 +48,7 @@ class RequestBellTest : public ::testing::Test {
       asked_->wait(asked_->requests(), patience_ns);
       woken.store(true);
     });
-    // Any number of rings may come before the sleep.
+    // Any number of rings may precede the sleep.
     while (!woken.load() && os::monotonic_ns() - begin_ns < patience_ns / 2) {
       asker.ring(Rank{1});
       std::this_thread::yield();

@@ -1,5 +1,5 @@
-// A rank that finds settings that differ, though rank 0, which speaks for all, does not: what they told each
-// other was damaged on its way.
+// A rank finds different settings, but rank 0, which reports for all, does not: their messages were damaged
+// on the way.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 namespace musubi::runtime {
 namespace {
 
-// Rank 1 of two. Rank 0 sees nothing wrong, and never ends the job.
+// Rank 1 of two. Rank 0 sees no error, and never ends the job.
 class Lonely final : public bootstrap::Bootstrap {
  public:
   Rank self() const noexcept override { return Rank{1}; }

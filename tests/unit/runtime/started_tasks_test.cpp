@@ -1,4 +1,4 @@
-// Operations that are begun only, over a fabric whose completions come late.
+// Operations that are only begun, over a fabric whose completions come late.
 #include "runtime/threads/started_tasks.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using State = StartedTasks::State;
 
-// Completes one batch in each third progress(), the last that came first; takes three at most.
+// Completes one batch in each third progress(), the most recent first; accepts at most three.
 class LateFabric final : public fabric::Fabric {
  public:
   Rank self() const noexcept override { return Rank{0}; }

@@ -1,4 +1,4 @@
-#include "runtime/api/thread_stack.h"
+#include "runtime/api/threads.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace musubi::runtime {
 namespace {
 
-// Takes note of what it is told of stacks.
+// Records the notices about stacks.
 class NotedThreads final : public Threads {
  public:
   int notes = 0;

@@ -1,4 +1,4 @@
-// The simulated world by itself: order of events, repeatability, and that hostility really happens.
+// The simulated world by itself: order of events, repeatability, and that its faults really happen.
 #include "simulator/fabric/world.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(World, TheHashTellsRunsApart) {
   EXPECT_NE(hash_of(3), hash_of(4));
 }
 
-// Notes the beginning and the end of each event, and is stopped in between.
+// Records the beginning and the end of each event, and is stopped in between.
 class Stoppable final : public Occurrence {
  public:
   Stoppable(World& world, char name, std::string& story)
@@ -182,7 +182,7 @@ TEST(SimFabric, CountsOneOperationPerBatchThatWasTaken) {
   EXPECT_EQ(pair.network.node(Rank{0}).counters().get(trace::Counter::remote_bytes), 64u);
 }
 
-// When the last of `sources` ranks has what it wants of rank 0, each with one batch or message.
+// When the last of `sources` ranks has received its data from rank 0, each with one batch or message.
 struct Crowd {
   Crowd(std::uint32_t ranks, const LatencyModel& model)
       : world(1), network(world, ranks, model, Hostility::calm()), memory(512), local(ranks) {

@@ -1,4 +1,4 @@
-// Rules of sms.h that need no job: which host is this one, which elements are values.
+// Rules of sms.h that need no job: which host name is this host, which elements are values.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What is found of the stores of functions that the compiler made.
+// Results of the analysis of stores in functions that the compiler made.
 #include "stores/store_bounds.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t elements = 64;
 
 // Arrays of a heap, apart from each other, and the stack with the argument record.
-class Program final : public Objects {
+class Program final : public MemoryKinds {
  public:
   Program() {
     record.ints = static_cast<int*>(add(elements * sizeof(int)));
@@ -113,7 +113,7 @@ TEST(StoreBounds, FieldsOfStructuresAreToldApart) {
   });
 }
 
-// Behind a header of one int no word of 8 bytes is one value.
+// After a header of one int, no word of 8 bytes is one value.
 TEST(StoreBounds, AnAddressIsTakenForAsRoundAsItIs) {
   Program program;
   for_each_subject([&](const subject& subject, const std::string& name) {

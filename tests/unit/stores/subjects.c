@@ -1,4 +1,4 @@
-// Functions whose stores are looked for, built by the compiler as programs are: once for each level of
+// Functions whose stores are analysed, built by the compiler as programs are: once for each level of
 // optimisation.
 #include "subjects.h"
 
@@ -32,7 +32,7 @@ static KEEP void store_doubles(struct record* r) {
 static KEEP void store_floats(struct record* r) {
   for (int i = 0; i < r->count; ++i) ((float*)r->ints)[r->order[i]] = (float)r->count * 0.5f;
 }
-// Compilers make one store of both, of 8 bytes, or leave two.
+// Compilers merge both into one store of 8 bytes, or leave two.
 static KEEP void swap_neighbours(struct record* r) {
   for (int i = 1; i < r->count; i += 2) {
     const int before = r->ints[i];
@@ -94,7 +94,7 @@ static KEEP void copy_points(struct record* r) {
 static KEEP void store_by_holder(struct record* r) {
   for (int i = 0; i < r->count; ++i) r->holder->ints[r->order[i]] = i;
 }
-// The pointer may be another one by the time of the store.
+// The pointer may have changed by the time of the store.
 static KEEP void change_holder(struct record* r) {
   r->holder->ints = r->holder->ints + 1;
   for (int i = 0; i < r->count; ++i) r->holder->ints[r->order[i]] = i;
@@ -106,7 +106,7 @@ static KEEP void store_to_either(struct record* r) {
   int* const to = r->count > 3 ? r->ints : (int*)r->longs;
   for (int i = 0; i < r->count; ++i) to[r->order[i]] = i;
 }
-// An index that is loaded as a pointer would be, and a pointer of which nothing is known.
+// An index loaded as a pointer would be, and a pointer about which nothing is known.
 static KEEP void store_by_row(struct record* r) {
   char* const row = ((char**)r->other)[r->order[0]];
   row[r->holder->count] = 1;
@@ -115,7 +115,7 @@ static KEEP void store_by_row(struct record* r) {
 static KEEP char** same_address(char** pointer) {
   return pointer;
 }
-// The pointer is changed by an address that has come back.
+// The pointer is changed through an address that was returned.
 static KEEP void store_by_changed_local(struct record* r) {
   char* to = r->chars;
   char** const changed = same_address(&to);
@@ -173,7 +173,7 @@ static KEEP void call_of_chars(struct record* r) {
 static KEEP void member_of_other(struct record* r) {
   r->changed = 1;
 }
-// What the callee's first argument points to may lie anywhere.
+// The callee's first argument may point anywhere.
 static KEEP void call_with_record(struct record* r) {
   member_of_other(r->other);
 }
@@ -197,7 +197,7 @@ static KEEP int first(struct record* r, int depth) {
 static KEEP void circle(struct record* r) {
   r->ints[0] = first(r, r->count);
 }
-// The inner function of the circle for itself, after the outer one.
+// The inner function of the cycle by itself, after the outer one.
 static KEEP void circle_from_inside(struct record* r) {
   r->ints[0] = second(r, r->count);
 }
@@ -264,7 +264,7 @@ static KEEP void call_kernel(struct record* r) {
 #define SUBJECT(name, ints, longs, chars) \
   { #name, (void (*)(struct record*))name, LEVEL, ints, longs, chars }
 
-// Where nothing is known, bytes are left whole.
+// If nothing is known, bytes are left whole.
 const struct subject SUBJECTS[] = {
     SUBJECT(store_ints, 4, 4, 4),
     SUBJECT(store_longs, 8, 8, 8),

@@ -1,4 +1,4 @@
-// Functions as compilers make regions of them, and how wide the pieces are that each leaves whole.
+// Functions as compilers make regions of them, and the widths of the pieces that each leaves whole.
 #pragma once
 
 #ifdef __cplusplus
@@ -54,7 +54,7 @@ struct statics {
   const void *flag, *table, *lengths;
 };
 
-// One table for each level of optimisation; ends with a null name.
+// A table for each level of optimisation; ends with a null name.
 extern const struct subject subjects_0[], subjects_1[], subjects_2[], subjects_3[];
 extern const struct statics statics_0, statics_1, statics_2, statics_3;
 

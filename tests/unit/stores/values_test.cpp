@@ -1,4 +1,4 @@
-// What is known of an address after each operation of code on it: never more than what holds.
+// After each operation of code the analysis knows no more about an address than is true.
 #include "stores/value.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST(Values, OfTwoArraysNothingIsKnown) {
   EXPECT_TRUE(product(Value::exactly(array, 0), 2).is_anything());
   EXPECT_TRUE(cut_to_32_bits(Value::exactly(array, 0), false).is_anything());
 }
-// The word that has led to an array may lead elsewhere when it is loaded again.
+// The word that led to an array may point elsewhere when it is loaded again.
 TEST(Values, OnlyInOnePlaceADistanceIsANumber) {
   EXPECT_TRUE(difference(Value::exactly(array, 8), Value::exactly(array, 0)).is_anything());
   EXPECT_TRUE(difference(Value::exactly(Root::fresh, 0), Value::exactly(Root::fresh, 0)).is_anything());

@@ -23,24 +23,23 @@ using fabric::conformance::ShmRank;
 
 constexpr std::size_t notices_max = 128;
 
-// What rank `rank` has written before barrier `epoch`: mostly nothing, sometimes more than fits into a
-// message.
+// Notices of rank `rank` before barrier `epoch`: mostly none, sometimes more than fit a message.
 std::size_t notices_of(std::uint32_t rank, std::uint64_t epoch) {
   constexpr std::size_t counts[]{0, 0, 1, 0, 121, 0, 0, 3};
   return counts[(epoch + 3 * rank) % std::size(counts)];
 }
 
-// Whether all threads of the last rank, and so all of the job, wait for barrier `epoch`.
+// Whether all threads of the last rank, and so all threads of the job, wait for barrier `epoch`.
 bool all_wait(std::uint64_t epoch) {
   return epoch % 3 != 0;
 }
 
-// Whether no program code runs on a rank while this waits in barrier `epoch`: a handler, say.
+// Whether no program code runs on a rank while this thread waits in barrier `epoch`: a handler, for example.
 bool is_quiescent(std::uint32_t rank, std::uint64_t epoch) {
   return (epoch + rank) % 2 != 0;
 }
 
-// Gives out the notices of each barrier, and keeps what it acquires.
+// Distributes the notices of each barrier, and keeps those that it acquires.
 class RecordingProtocol final : public coherence::Protocol {
  public:
   RecordingProtocol(const runtime::FarFabric& fabric, bool at_once)
@@ -80,9 +79,9 @@ class RecordingProtocol final : public coherence::Protocol {
 
   // Releases, signatures and acquires.
   std::uint64_t questions() const { return questions_; }
-  // Releases and acquires while the rank said that it looks for arrivals.
+  // Releases and acquires made while the rank announced that it polls for arrivals.
   unsigned while_looking() const { return while_looking_; }
-  // After each barrier: everything that all ranks gave out for it, each notice once.
+  // After each barrier: every notice that any rank distributed for it, exactly once.
   bool has_everything(std::uint32_t ranks) const {
     std::vector<std::uint64_t> expected;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -103,7 +102,7 @@ class RecordingProtocol final : public coherence::Protocol {
     ++epoch_;
     given_.clear();
     for (std::size_t i = 0; i < notices_of(self_.value, epoch_); ++i) {
-      const LogicalTime time{i == 2 ? epoch_ << 33 : epoch_};  // too far from the others to be packed
+      const LogicalTime time{i == 2 ? epoch_ << 33 : epoch_};  // too far from the other times to be packed
       given_.push_back(Notice{BlockId{block_of(self_, i)}, time, time, self_});
     }
   }
@@ -132,15 +131,15 @@ struct Shape {
   std::uint32_t ranks;
   WaitingPolicy policy;
   bool at_once;       // the protocol needs no task
-  bool late = false;  // a rank comes late now and then, so that the others ask for messages
+  bool late = false;  // a rank sometimes comes late, so that the other ranks ask for messages
   std::uint32_t ranks_per_host = 64;
 };
 
 struct Outcome {
-  std::uint64_t wrong = 0;  // barriers after which a rank did not know all
+  std::uint64_t wrong = 0;  // barriers after which a rank did not know all notices
   std::uint64_t through = 0;
   std::uint64_t messages = 0;
-  unsigned looked_wrongly = 0;  // messages before the rank said that it looks, work after it, no end
+  unsigned looked_wrongly = 0;  // messages before the rank announced polling, work after it, no end
 };
 
 void run_rank(ShmRank& place, const Shape& shape, std::uint64_t barriers, Outcome& outcome) {
@@ -173,7 +172,7 @@ void run_rank(ShmRank& place, const Shape& shape, std::uint64_t barriers, Outcom
     if (passage.others_quiescent() != others) ++outcome.wrong;
   }
   outcome.messages = place.counters.get(trace::Counter::messages);
-  // Nobody is asked for notices then, however many there are.
+  // No rank is asked for notices then, however many there are.
   const std::uint64_t questions = protocol.questions();
   Barrier::Payload last{self.value, 7};
   Barrier::Passage passage = Barrier::Passage::last(last);
@@ -233,8 +232,8 @@ TEST(Barrier, BringsEverythingToEverybodyOnSeveralHosts) {
   }
 }
 
-// One line per round and rank; a message besides only where the peer has asked for it. Of two ranks the one
-// that looks last need not ask; the other one may look until it is done, unless its yields take too long.
+// One line per round and rank; a message in addition only if the peer has asked for it. Among two ranks the
+// last to look need not ask; the other rank may look until it is done, unless its yields take too long.
 TEST(Barrier, SendsNoMessageToWhoLooksByItself) {
   constexpr std::uint64_t barriers = 200;
   std::uint64_t messages = 0, through = 0;
@@ -247,7 +246,7 @@ TEST(Barrier, SendsNoMessageToWhoLooksByItself) {
   EXPECT_EQ(messages, 2 * barriers + (2 * barriers - through));
 }
 
-// The peer's message mostly comes while this rank sends its own: the service thread need not wake for it.
+// The peer's message mostly comes while this rank sends its own: it need not wake the service thread.
 TEST(Barrier, SaysThatItLooksForArrivalsFromItsFirstMessageToTheLast) {
   for (const bool at_once : {true, false}) {
     for (const Outcome& outcome : run({3, WaitingPolicy{}, at_once, true, 1}, 100)) {

@@ -39,7 +39,7 @@ TEST(LocalHold, GoesToWaitersInTheirOrder) {
   EXPECT_TRUE(hold.try_take());
 }
 
-// Taken, and a waiter beside it.
+// Held, with one waiter.
 struct Awaited {
   Awaited() : waiter(take_and_log(&hold, &log, 'a')) {
     EXPECT_TRUE(hold.try_take());

@@ -1,4 +1,5 @@
-// The user locks over the simulated network: what one rank released goes with the lock to the next.
+// The user locks over the simulated network: notices of the rank that releases a lock go with it to the next
+// holder.
 #include "sync/lock_table.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ using fabric::conformance::SimJob;
 
 constexpr std::size_t notices_max = 128, lock_count = 600;
 
-// One rank: its signature in the control region, and the words of the locks behind it.
+// A rank: its signature in the control region, and the words of the locks after it.
 struct Member {
   explicit Member(fabric::sim::SimFabric& node)
       : fabric(node),
@@ -57,7 +58,7 @@ class LockTableTest : public testing::Test {
       members.push_back(std::make_unique<Member>(job->node(rank)));
   }
   Member& member(std::uint32_t rank) { return *members[rank]; }
-  // Plays it beside all that waits. Result: whether it ended.
+  // Plays it concurrently with all waiting tasks. Result: whether it ended.
   bool ends(std::uint32_t rank, Task<> task) {
     const std::size_t before = job->waiting();
     job->play(rank, std::move(task));
@@ -107,7 +108,7 @@ TEST_F(LockTableTest, NoticesTravelOverRanksThatWroteNothing) {
   EXPECT_EQ(member(2).protocol.knows(7), 10u);
 }
 
-// More than one look at the signature brings.
+// More than one read of the signature returns.
 TEST_F(LockTableTest, ManyNoticesTravel) {
   join(2);
   for (std::uint64_t block = 0; block < 100; ++block) member(0).protocol.write(block, 10 + block);
@@ -145,7 +146,7 @@ TEST_F(LockTableTest, ALockThatStaysAtItsRankCostsNothing) {
   EXPECT_EQ(member(1).protocol.releases, 4u);
 }
 
-// What the rank that holds the lock wants of this one meanwhile need not wake the service thread.
+// Requests of the lock's holder to this rank in the meantime need not wake the service thread.
 TEST_F(LockTableTest, WhoeverWaitsForALockSaysThatItLooksForArrivals) {
   join(2);
   Event let_go;
@@ -181,7 +182,7 @@ Task<> log_inside(Member& member, LockId lock, char name, std::string* log) {
   co_await member.locks.unlock(lock);
 }
 
-// The first one fetches the lock from its initial home, the others find it at their rank.
+// The first member fetches the lock from its initial home, the rest find it at their rank.
 TEST_F(LockTableTest, TasksOfOneRankTakeTurnsInTheirOrder) {
   join(2);
   std::string log;
@@ -225,7 +226,7 @@ TEST_F(LockTableTest, ATryOfAHeldLockComesBackWithoutIt) {
   let_go.set();
   EXPECT_TRUE(job->run());
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    EXPECT_TRUE(ends(rank, take(member(rank), LockId{0}))) << "the try left something behind";
+    EXPECT_TRUE(ends(rank, take(member(rank), LockId{0}))) << "the try left a trace";
   }
 }
 

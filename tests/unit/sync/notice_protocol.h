@@ -1,4 +1,4 @@
-// A protocol in the place of the real one, for tests in virtual time of what carries signatures: there are no
+// Replaces the real protocol in tests, in virtual time, of the parts that carry signatures: there are no
 // bytes, only notices.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace musubi::sync {
 
-// Releases what it was told to have written; what it acquires goes into its own signature.
+// Releases the blocks that the test names as written; acquired notices enter its own signature.
 class NoticeProtocol final : public coherence::Protocol {
  public:
   // The board of the signature: signature_bytes(notices_max) zero bytes.

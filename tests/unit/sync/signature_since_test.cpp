@@ -1,5 +1,5 @@
-// What a rank is told of another one's signature: all that is new to it, from one state.
-#include "sync/signature_since.h"
+// A rank learns everything that is new to it in another rank's signature, from one state.
+#include "sync/signature_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -65,7 +65,7 @@ TEST_F(SignatureSince, TellsWhatWasAddedOrGotANewerNotice) {
   EXPECT_EQ(since(all.board.stamp).blocks, std::vector<std::uint64_t>{});
   add(1, 30);
   add(3, 5);
-  add(2, 15);  // older than what is there
+  add(2, 15);  // older than the notice already there
   EXPECT_EQ(since(all.board.stamp).blocks, (std::vector<std::uint64_t>{1, 3}));
   EXPECT_EQ(since(0).blocks.size(), 3u);
 }

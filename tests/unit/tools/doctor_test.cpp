@@ -1,4 +1,4 @@
-// What `musubi doctor` concludes from made-up facts.
+// Conclusions of `musubi doctor` from made-up facts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -166,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(Illnesses, DoctorOf, testing::ValuesIn(illnesses), [](c
 
 TEST(Doctor, LimitsThatSufficeAreOk) {
   Facts facts = healthy();
-  no_fault_file(facts);  // ranks of one thread do without it
+  no_fault_file(facts);  // ranks of one thread do not need it
   facts.address_space_bytes = 400 * GiB;
   facts.data_bytes = 8 * GiB;
   facts.file_bytes = 64 * GiB;

@@ -1,4 +1,4 @@
-// Which hosts `musubi doctor` lets measure at once, and what it writes of the result.
+// The hosts that `musubi doctor` lets measure at once, and its output of the result.
 #include <gtest/gtest.h>
 
 #include <set>

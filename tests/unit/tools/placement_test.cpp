@@ -1,4 +1,4 @@
-// Which processors ranks are pinned to, on made-up machines.
+// The processors to which ranks are pinned, on made-up machines.
 #include "placement.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(Placement, AutomaticPinsFromMoreThanHalfOfTheCores) {
 }
 
 TEST(Placement, DistinctCoresComeBeforeTheHardwareThreadsOfOne) {
-  // Siblings have neighbouring numbers here, as clouds have it; by number two ranks would share a core.
+  // Siblings have adjacent numbers here, as in clouds; by number two ranks would share a core.
   const auto adjacent = allowed_cores("core:4 pu:2");
   EXPECT_EQ(place_ranks(adjacent, 2, 1, Binding::core), (Placed{{0, 1}, {2, 3}}));
   // And here they are half of all processors apart.
@@ -56,7 +56,7 @@ TEST(Placement, ARankStaysOnOneNodeWhileThatIsPossible) {
   EXPECT_EQ(cores[2].node, 0u);
   EXPECT_EQ(cores[3].node, 1u);
   EXPECT_EQ(place_ranks(cores, 2, 2, Binding::core), (Placed{{0, 1}, {3, 4}}));
-  // The third one has to do with what is left of both.
+  // The third rank must use the remaining cores of both nodes.
   EXPECT_EQ(place_ranks(cores, 3, 2, Binding::core), (Placed{{0, 1}, {3, 4}, {2, 5}}));
 }
 

@@ -1,4 +1,4 @@
-// What is written of event logs: valid JSON, with known names, ranks as processes and one zero.
+// The output for event logs: valid JSON, with known names, ranks as processes and one zero.
 #include "trace/chrome_trace.h"
 
 #include <gtest/gtest.h>

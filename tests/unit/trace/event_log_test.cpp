@@ -1,5 +1,5 @@
-// The rings in which threads record events: what is kept, what is lost, and what a reader finds of a process
-// that was killed.
+// The rings in which threads record events: which events are kept and which are lost, and the view of a
+// reader after a process was killed.
 #include "trace/event_log.h"
 
 #include <gtest/gtest.h>
@@ -94,7 +94,7 @@ TEST(EventLog, ARecordThatIsNotCompleteIsLeftOut) {
   const Memory memory(16);
   EventRing& ring = *memory.log.claim(1);
   memory.log.record(ring, numbered(1));
-  ring.recorded.fetch_add(1);  // a thread that was killed just then
+  ring.recorded.fetch_add(1);  // as if a thread was killed at this moment
   memory.log.record(ring, numbered(2));
   EXPECT_EQ(spans_of(memory.log, 0).size(), 2u);
 }

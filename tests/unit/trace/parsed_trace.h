@@ -72,7 +72,7 @@ inline std::set<std::string> unknown_names(const ParsedTrace& trace) {
   return unknown;
 }
 
-// Pairs of spans of one thread of which each holds a part of the other and neither the whole.
+// Pairs of spans of one thread that overlap without nesting.
 inline std::size_t overlaps(const ParsedTrace& trace) {
   std::size_t found = 0;
   for (auto [thread, list] : trace.spans) {

@@ -32,7 +32,7 @@ class Acquires {
   Task<bool> apply_notice(Notice notice, std::size_t& bytes_ahead);
   Task<> end_of_visits();
   Task<> refresh_pinned(SignatureView signature, TaskGroup& fetches);
-  bool is_fetched_ahead(const Block& b, std::size_t& bytes_ahead);
+  bool is_fetched_ahead(const HeldBlock& b, std::size_t& bytes_ahead);
   Task<bool> expire(BlockId id, std::size_t& bytes_ahead);
   Task<> refresh(BlockId id);
   Task<> expire_until(LogicalTime time);

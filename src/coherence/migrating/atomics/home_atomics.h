@@ -16,22 +16,22 @@ class HomeAtomics {
   HomeAtomics(Ground& ground, Versions& versions, LineCopies& lines, Arrivals& arrivals, Leases& leases)
       : ground_(ground), versions_(versions), lines_(lines), arrivals_(arrivals), leases_(leases) {}
 
-  // Under the block's gate. Result: whether it was done; otherwise nothing has changed, and the operation
-  // must bring the block here. Waits for nobody for long.
-  Task<bool> modify(Block& b, Modification& modification);
+  // Result: whether it was done; otherwise nothing has changed, and the operation must bring the block here.
+  // Waits for no rank for long.
+  Task<bool> modify(HeldBlock& b, Modification& modification);
 
  private:
   enum class Outcome { done, busy, elsewhere, refused };
-  bool may_be_modified(const Block& b, const Modification& modification) const;
-  Task<Outcome> modify_here(Block& b, Modification& modification);
-  bool may_modify_here(const Block& b) const;
-  void change_here(Block& b, Modification& modification);
-  void name_here(Block& b, const Modification& modification);
+  bool may_be_modified(const HeldBlock& b, const Modification& modification) const;
+  Task<Outcome> modify_here(HeldBlock& b, Modification& modification);
+  bool may_modify_here(const HeldBlock& b) const;
+  void change_here(HeldBlock& b, Modification& modification);
+  void name_here(HeldBlock& b, const Modification& modification);
   // `home`: where it may be, and where the links lead if it is elsewhere.
-  Task<Outcome> modify_at(Rank* home, Block& b, Modification& modification);
-  void change_own(Block& b, const Modification& modification, AtomicValue next);
-  bool has_plain_changes(const Block& b, const Modification& modification) const;
-  void take_result(Block& b, Rank home, const OperationResult& result, Modification& modification);
+  Task<Outcome> modify_at(Rank* home, HeldBlock& b, Modification& modification);
+  void change_own(HeldBlock& b, const Modification& modification, AtomicValue next);
+  bool has_plain_changes(const HeldBlock& b, const Modification& modification) const;
+  void take_result(HeldBlock& b, Rank home, const OperationResult& result, Modification& modification);
 
   Ground& ground_;
   Versions& versions_;

@@ -4,29 +4,32 @@
 //
 // Until then
 // - the public copy holds the newest version that is known here;
-// - the private bytes hold what the program may see;
-// - a buffer holds the base: the bytes that the private ones were made of.
-// So the program's own changes go on to be what differs from the base, and can be released meanwhile.
+// - the private bytes hold the version that the program may see;
+// - a buffer holds the base: the bytes that the private ones were made of. So the program's own changes are
+//   still the difference from the base, and can be released in the meantime.
 #include "coherence/migrating/copies/deferred_updates.h"
 
 #include <algorithm>
 #include <cstring>
 
+#include "base/check.h"
+
 namespace musubi::coherence::migrating {
 
-bool DeferredUpdates::begin(Block& b) {
+bool DeferredUpdates::begin(HeldBlock& b) {
+  MUSUBI_CHECK(!b.entry.copy.held_back);
   HeldBack* const held = blocks_.add(b.id);
   if (held == nullptr) return false;
   held->base.emplace(store_.scratch());
   std::memcpy(held->base->data(), b.published, b.extent.bytes);
-  b.entry.held_back = true;
+  b.entry.copy.held_back = true;
   visits_.note_held_back(true);
   return true;
 }
 
-bool DeferredUpdates::hold(Block& b, const std::byte* remote, Rank giver) {
-  MUSUBI_CHECK(b.entry.pinned);
-  if (!b.entry.held_back && !begin(b)) return false;
+bool DeferredUpdates::hold(HeldBlock& b, const std::byte* remote, Rank giver) {
+  MUSUBI_CHECK(b.entry.copy.pinned);
+  if (!b.entry.copy.held_back && !begin(b)) return false;
   store_.for_each_part(
       b, [&](std::size_t at, std::size_t bytes) { std::memcpy(b.published + at, remote + at, bytes); });
   blocks_.of(b.id).giver = giver;
@@ -34,7 +37,7 @@ bool DeferredUpdates::hold(Block& b, const std::byte* remote, Rank giver) {
   return true;
 }
 
-void DeferredUpdates::show_part(const Block& b, std::size_t begin, std::size_t end) {
+void DeferredUpdates::show_part(const HeldBlock& b, std::size_t begin, std::size_t end) {
   HeldBack& held = blocks_.of(b.id);
   MergeUnit unit = store_.unit_of(b, b.own, held.giver);
   store_.for_each_part(b, [&](std::size_t at, std::size_t bytes) {
@@ -45,8 +48,8 @@ void DeferredUpdates::show_part(const Block& b, std::size_t begin, std::size_t e
   });
 }
 
-// Of the words that have come those of one kind: flags, if others have operated atomically on them.
-void DeferredUpdates::show_kind(const Block& b, bool are_flags) {
+// Shows the received words of one kind: flags, on which ranks have operated atomically, or all other words.
+void DeferredUpdates::show_kind(const HeldBlock& b, bool are_flags) {
   constexpr std::size_t word = sizeof(std::uint64_t), group = 64 * word;
   const std::byte* const base = blocks_.of(b.id).base->data();
   const std::uint64_t flags = store_.shared(b.words.atomic_words).load();
@@ -62,28 +65,31 @@ void DeferredUpdates::show_kind(const Block& b, bool are_flags) {
   }
 }
 
-// A thread may look meanwhile. It finds no flag before the data, where an atomic operation sets the flag.
-void DeferredUpdates::show(Block& b) {
+// A thread may look at any time. It sees no flag before the data, if an atomic operation sets the flag.
+void DeferredUpdates::show(HeldBlock& b) {
+  MUSUBI_CHECK(b.entry.copy.held_back);
   show_kind(b, false);
   show_kind(b, true);
   let_go(b);
 }
 
-void DeferredUpdates::let_go(Block& b) {
+void DeferredUpdates::let_go(HeldBlock& b) {
   blocks_.remove(blocks_.of(b.id));
-  b.entry.held_back = false;
+  b.entry.copy.held_back = false;
   b.entry.came_in = 0;
   visits_.note_held_back(false);
 }
 
-void DeferredUpdates::show_words_of(const Block& b, std::size_t offset, std::size_t bytes) {
+void DeferredUpdates::show_words_of(const HeldBlock& b, std::size_t offset, std::size_t bytes) {
+  MUSUBI_CHECK(offset < b.extent.bytes && b.entry.copy.held_back);
   constexpr std::size_t word = sizeof(std::uint64_t);
   const std::size_t end = std::min(offset + bytes, b.extent.bytes);
   show_part(b, offset / word * word, (end + word - 1) / word * word);
 }
 
 // The changes of the program go into the public copy. Result: whether there are any.
-bool DeferredUpdates::publish_changes(const Block& b) {
+bool DeferredUpdates::publish_changes(const HeldBlock& b) {
+  MUSUBI_CHECK(b.entry.copy.held_back && b.entry.copy.pinned);
   HeldBack& held = blocks_.of(b.id);
   const BufferPool::Buffer seen(store_.scratch()), merged(store_.scratch());
   bool changed = false;
@@ -113,9 +119,8 @@ Task<> DeferredUpdates::show_if(IsDueToShow is_due) {
     for (HeldBack& held : blocks_.all()) {
       const BlockId id{held.block.load()};
       if (id.value == HeldBack::nothing) continue;
-      auto pass = co_await store_.gate(id).enter();
-      Block b = store_.block(id);
-      if (!b.entry.held_back) continue;
+      HeldBlock b = co_await ground_.enter(id);
+      if (!b.entry.copy.held_back) continue;
       if (!is_due(b.entry.came_in)) {
         some_wait = true;
       } else if (are_flags) {

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "base/task.h"
+#include "coherence/migrating/ground/ground.h"
 #include "coherence/store/block_store.h"
 #include "coherence/store/visit_board.h"
 
@@ -24,6 +25,7 @@ class AcquiresInOrder {
   std::uint32_t begin() noexcept { return begun_.fetch_add(1) + 1; }
   // It has ended, and with it all that began before.
   void end(std::uint32_t number) noexcept {
+    MUSUBI_CHECK(!is_later(number, begun()));
     std::uint32_t seen = ended_.load();
     while (is_later(number, seen) && !ended_.compare_exchange_weak(seen, number)) {
     }
@@ -31,7 +33,7 @@ class AcquiresInOrder {
 
   // For bytes that come now. Never 0.
   std::uint32_t begun() const noexcept { return begun_.load(); }
-  // Whether an acquire that began after `came_in` has ended; 0 stands for what never came.
+  // Whether an acquire that began after `came_in` has ended; 0: no bytes came.
   bool has_covered(std::uint32_t came_in) const noexcept {
     return came_in == 0 || is_later(ended_.load(), came_in);
   }
@@ -52,7 +54,7 @@ struct HeldBack {
   std::atomic<bool> in_use{false};
   std::atomic<std::uint64_t> block{nothing};
   Rank giver;                              // of the newest version
-  std::optional<BufferPool::Buffer> base;  // what the private bytes were made of
+  std::optional<BufferPool::Buffer> base;  // the version that the private bytes were made of
 };
 
 // Bytes are due that came before the acquire in order of that number began; or all bytes.
@@ -88,6 +90,7 @@ class HeldBackBlocks {
     return nullptr;
   }
   void remove(HeldBack& held) {
+    MUSUBI_CHECK(held.in_use.load() && !empty());
     held.block.store(HeldBack::nothing);
     held.base.reset();
     count_.fetch_sub(1);
@@ -102,33 +105,35 @@ class HeldBackBlocks {
   std::atomic<std::uint32_t> count_{0};
 };
 
-// Under the gates of the blocks, but for show_if() and empty().
+// Any thread, for show_if() and empty().
 class DeferredUpdates {
  public:
-  DeferredUpdates(BlockStore& store, VisitBoard& visits, const AcquiresInOrder& acquires)
-      : store_(store), visits_(visits), acquires_(acquires) {}
+  DeferredUpdates(Ground& ground, const AcquiresInOrder& acquires)
+      : ground_(ground), store_(ground.store), visits_(ground.visits), acquires_(acquires) {}
 
   bool empty() const { return blocks_.empty(); }
   // `remote` is the newest version of the block, and comes from `giver`. Result: false when too much is held
   // back already.
-  bool hold(Block& b, const std::byte* remote, Rank giver);
-  // What the private bytes are made of, as the program sees them. REQUIRES: the block is held back.
-  const std::byte* base_of(const Block& b) { return blocks_.of(b.id).base->data(); }
-  // Shows all of it, data before flags. A thread may look meanwhile.
-  void show(Block& b);
+  bool hold(HeldBlock& b, const std::byte* remote, Rank giver);
+  // The version that the private bytes are made of, as the program sees them. REQUIRES: the block is held
+  // back.
+  const std::byte* base_of(const HeldBlock& b) { return blocks_.of(b.id).base->data(); }
+  // Shows all of it, data before flags. A thread may look at any time.
+  void show(HeldBlock& b);
   // Shows the words that [offset, offset + bytes) lies in.
-  void show_words_of(const Block& b, std::size_t offset, std::size_t bytes);
-  // Of all blocks, those that are due.
+  void show_words_of(const HeldBlock& b, std::size_t offset, std::size_t bytes);
+  // Shows all blocks that are due.
   Task<> show_if(IsDueToShow is_due);
   // The changes of the program go into the public copy. Result: whether there are any.
-  bool publish_changes(const Block& b);
+  bool publish_changes(const HeldBlock& b);
 
  private:
-  bool begin(Block& b);
-  void show_part(const Block& b, std::size_t begin, std::size_t end);
-  void show_kind(const Block& b, bool are_flags);
-  void let_go(Block& b);
+  bool begin(HeldBlock& b);
+  void show_part(const HeldBlock& b, std::size_t begin, std::size_t end);
+  void show_kind(const HeldBlock& b, bool are_flags);
+  void let_go(HeldBlock& b);
 
+  Ground& ground_;
   BlockStore& store_;
   VisitBoard& visits_;
   const AcquiresInOrder& acquires_;

@@ -6,16 +6,17 @@
 
 namespace musubi::coherence::migrating {
 
-void Leases::watch(BlockId id, Entry& e) {
-  if (e.queued) return;
-  MUSUBI_CHECK(!e.pinned);
-  e.queued = true;
-  queue_.push(e.read_ts, id);
+void Leases::watch(HeldBlock& b) {
+  Entry& e = b.entry;
+  if (e.queues.leases) return;
+  MUSUBI_CHECK(!e.copy.pinned);
+  e.queues.leases = true;
+  queue_.push(e.held.read_ts, b.id);
 }
 
-// Gives the version a later time. A version that nobody else can hold gets a new date, and stays one that
-// nobody holds. A version that others may hold gets a longer lease.
-Task<bool> Leases::redate_at_home(Block& b) {
+// Gives the version a later time. A version that no other rank can hold gets a new date, and no rank holds it
+// then. A version that other ranks may hold gets a longer lease.
+Task<bool> Leases::redate_at_home(HeldBlock& b) {
   Entry& e = b.entry;
   const bool at_home = co_await ground_.lock_if_home(b);
   if (!at_home) co_return false;
@@ -33,23 +34,23 @@ Task<bool> Leases::redate_at_home(Block& b) {
       versions_.end_critical_section(b);
       break;
     case rules::Redating::leased_longer:
-      // As readers do it. One of them may have taken a longer lease: ranks that look at this moment need not
+      // As readers do it. A reader may have taken a longer lease: ranks that look at this moment need not
       // look again.
       version.read_ts =
           raise(ground_.shared(b.words.read_ts),
                 rules::lease_of_home(version, acquired, rules::shortest_lease(ground_.parameters)));
   }
   MUSUBI_CHECK(version.read_ts >= acquired);
-  e.write_ts = version.write_ts;
-  e.read_ts = version.read_ts;
+  e.held.write_ts = version.write_ts;
+  e.held.read_ts = version.read_ts;
   co_await ground_.locks.unlock(b.id.value);
   co_return true;
 }
 
 // Changes of this rank stay in the private bytes and are merged at the next miss or release.
-void Leases::end_copy(Block& b) {
+void Leases::end_copy(HeldBlock& b) {
   Entry& e = b.entry;
-  MUSUBI_CHECK(rules::is_valid(e) && !e.pinned, "block %lu has no copy that could end",
+  MUSUBI_CHECK(rules::is_valid(e) && !e.copy.pinned, "block %lu has no copy that could end",
                static_cast<unsigned long>(b.id.value));
   if (ground_.quiescence.is_at_barrier()) {
     to_close_.add(b.id);
@@ -57,11 +58,11 @@ void Leases::end_copy(Block& b) {
     ground_.vm.close({b.id, 1});
   }
   ground_.count(Counter::invalidations);
-  e.was_invalidated = true;
-  if (!rules::is_worth_fetching_ahead(e, ground_.parameters)) e.wanted = false;
-  const State next = rules::when_invalidated(e.state, ground_.may_differ_from_twin(e));
-  if (e.state == State::writable && next == State::invalid_clean) e.published_equals = true;
-  e.state = next;
+  e.habits.was_invalidated = true;
+  if (!rules::is_worth_fetching_ahead(e, ground_.parameters)) e.habits.wanted = false;
+  const State next = rules::when_invalidated(e.copy.state, ground_.may_differ_from_twin(e));
+  if (e.copy.state == State::writable && next == State::invalid_clean) e.published.equals = true;
+  e.copy.state = next;
 }
 
 void Leases::close_all() {

@@ -1,5 +1,4 @@
-// The time until which this rank may read its copies: leases are watched, and copies end. All functions but
-// the last three run under the block's gate.
+// The time until which this rank may read its copies: leases are watched, and copies end.
 #pragma once
 
 #include "base/task.h"
@@ -14,13 +13,13 @@ class Leases {
   Leases(Ground& ground, Versions& versions)
       : ground_(ground), versions_(versions), queue_(ground.space.blocks_max()), to_close_(ground.space) {}
 
-  void watch(BlockId id, Entry& e);
+  void watch(HeldBlock& b);
   // If the home is here: its version is held to be valid until Times::acquired() at least. Result: whether
   // the home is here.
-  Task<bool> redate_at_home(Block& b);
-  // The copy here must not be read any more: closes the block, at a barrier together with others.
+  Task<bool> redate_at_home(HeldBlock& b);
+  // The copy here must not be read any more: closes the block; at a barrier, together with other blocks.
   // REQUIRES: the block is valid and not pinned.
-  void end_copy(Block& b);
+  void end_copy(HeldBlock& b);
 
   // Takes one block whose lease may end before `time` out of the watched ones. Result: whether there was one.
   bool pop_before(LogicalTime time, BlockId* id) { return queue_.pop_before(time, id); }

@@ -9,19 +9,19 @@ namespace musubi::coherence::migrating {
 
 // Private bytes without changes of this rank are of the version that the entry names, or of a newer one; so
 // is the twin below changes.
-bool LineCopies::has_base(const Block& b) const {
+bool LineCopies::has_base(const HeldBlock& b) const {
   const Entry& e = b.entry;
-  if (e.held_back) return false;
-  if (e.bytes_lost) return ground_.injected(InjectedBug::lines_on_lost_bytes);
+  if (e.copy.held_back) return false;
+  if (e.copy.bytes_lost) return ground_.injected(InjectedBug::lines_on_lost_bytes);
   if (!ground_.may_differ_from_twin(e)) return true;
-  return !e.gave_up_copy && ground_.shared(b.words.public_ts).load() == e.write_ts.value;
+  return !e.published.given_up && ground_.public_ts(b) == e.held.write_ts;
 }
 
-LinesWanted LineCopies::wanted(const Block& b, std::size_t room) const {
-  return {has_base(b) ? b.entry.write_ts.value : 0, room};
+LinesWanted LineCopies::wanted(const HeldBlock& b, std::size_t room) const {
+  return {has_base(b) ? b.entry.held.write_ts.value : 0, room};
 }
 
-void LineCopies::lay(const Block& b, std::byte* target, const LineMask& lines,
+void LineCopies::lay(const HeldBlock& b, std::byte* target, const LineMask& lines,
                      std::span<const std::byte> bytes) {
   const std::size_t line_bytes = LineMask::line_bytes(b.extent.bytes);
   MUSUBI_CHECK(lines.count() * line_bytes == bytes.size(), "block %lu: %zu lines in %zu bytes",
@@ -45,20 +45,19 @@ void LineCopies::lay(const Block& b, std::byte* target, const LineMask& lines,
   ground_.count(Counter::useful_line_bytes, useful);
 }
 
-ChangeBoard LineCopies::board(const Block& b) const {
+ChangeBoard LineCopies::board(const HeldBlock& b) const {
   std::byte* const region = reinterpret_cast<std::byte*>(ground_.store.memory().words);
   auto* const record =
       reinterpret_cast<ChangeRecord*>(region + ground_.home_side.layout.changes().record(b.id));
   return ChangeBoard(*record, ground_.home_side.hooks);
 }
 
-bool LineCopies::are_worth_noting(const Block& b, Version found) const {
-  return board(b).is_worth_noting(b.id) && !b.entry.held_back &&
-         ground_.shared(b.words.public_ts).load() == found.write_ts.value;
+bool LineCopies::are_worth_noting(const HeldBlock& b, Version found) const {
+  return board(b).is_worth_noting(b.id) && !b.entry.copy.held_back && ground_.public_ts(b) == found.write_ts;
 }
 
-void LineCopies::note(const Block& b, Version found, const LineMask& lines) const {
-  const LogicalTime next{ground_.shared(b.words.public_ts).load()};
+void LineCopies::note(const HeldBlock& b, Version found, const LineMask& lines) const {
+  const LogicalTime next = ground_.public_ts(b);
   if (next != LogicalTime{})
     board(b).note(b.id, found.write_ts, next, ground_.shared(b.words.version).load(), lines);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/check.h"
 #include "coherence/regions.h"
 #include "coherence/rules/relays.h"
 #include "fabric/transfer.h"
@@ -12,10 +13,11 @@ namespace musubi::coherence::migrating {
 using fabric::Step;
 using Answer = LinesAnswer<CopyResult>;
 
-// A reader that this rank asks may be bringing the version itself, or be about to begin. One that has it
-// without a copy for others will make one of the next version.
-Task<std::optional<Giver>> Relays::fetch(Block& b, LogicalTime wanted, Rank writer, std::byte* target,
+// A reader that this rank asks may be bringing the version itself, or be about to begin. A reader that has it
+// without a public copy will make one of the next version.
+Task<std::optional<Giver>> Relays::fetch(HeldBlock& b, LogicalTime wanted, Rank writer, std::byte* target,
                                          std::optional<Rank> sent_to) {
+  MUSUBI_CHECK(wanted != LogicalTime{} && writer != ground_.self());
   CopyRequest request{b.id.value, wanted.value, sent_to ? 1u : 0u, is_in_crowd() ? 0u : 1u, {}};
   bool was_sent = sent_to.has_value();
   Rank rank = was_sent ? *sent_to : parent(b.id).value_or(writer);
@@ -45,7 +47,7 @@ Task<std::optional<Giver>> Relays::fetch(Block& b, LogicalTime wanted, Rank writ
         continue;
       }
     }
-    // Nothing is to be had there. A rank that has not been sent by anybody starts again from the writer.
+    // Nothing is to be had there. A rank that no other has sent starts again from the writer.
     request.insists = was_sent || verdict == copies::relayed ? 1 : 0;
     if (request.insists == 0) remember(b.id, writer, writer);
     request.links = 0;
@@ -55,8 +57,9 @@ Task<std::optional<Giver>> Relays::fetch(Block& b, LogicalTime wanted, Rank writ
 }
 
 // One trip. Bytes that have come are counted.
-Task<fabric::Verdict> Relays::ask(Block& b, const CopyRequest& request, Rank rank, std::byte* target,
+Task<fabric::Verdict> Relays::ask(HeldBlock& b, const CopyRequest& request, Rank rank, std::byte* target,
                                   CopyResult* result) {
+  MUSUBI_CHECK(rank != ground_.self() && target != b.published);
   const BufferPool::Buffer room(lines_.answers());
   Answer& answer = *Answer::in(room);
   std::uint64_t version_after = 0;
@@ -69,7 +72,7 @@ Task<fabric::Verdict> Relays::ask(Block& b, const CopyRequest& request, Rank ran
   *result = answer.result;
   const fabric::Verdict verdict = answer.end.verdict;
   if (verdict != copies::here && verdict != copies::in_lines) co_return verdict;
-  if (verdict == copies::here && target == b.own) b.entry.bytes_lost = true;
+  if (verdict == copies::here && target == b.own) b.entry.copy.bytes_lost = true;
   if (ground_.is_given_back(answer.result.version, version_after)) co_return copies::not_here;
   if (verdict == copies::in_lines) {
     lines_.lay(b, target, answer.lines, answer.came());
@@ -93,9 +96,9 @@ void Relays::remember(BlockId id, Rank rank, Rank writer) {
   }
 }
 
-bool Relays::has_readers(const Block& b, LogicalTime coming) const {
+bool Relays::has_readers(const HeldBlock& b, LogicalTime coming) const {
   if (!are_used() || coming == LogicalTime{}) return false;
-  return RelayBoard(record(b.id)).has_readers(b.id, b.entry.write_ts, coming);
+  return RelayBoard(record(b.id)).has_readers(b.id, b.entry.held.write_ts, coming);
 }
 
 RelayRecord& Relays::record(BlockId id) const {

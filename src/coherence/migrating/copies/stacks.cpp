@@ -8,9 +8,9 @@ void Stacks::pin(BlockId first, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const BlockId id{first.value + i};
     MUSUBI_CHECK(ground_.space.initial_home(id) == ground_.self());
-    MUSUBI_CHECK(ground_.store.entry(id).state == State::invalid_clean,
+    MUSUBI_CHECK(ground_.store.entry(id).copy.state == State::invalid_clean,
                  "block %lu: touched before it was pinned", static_cast<unsigned long>(id.value));
-    ground_.store.entry(id).pinned = true;
+    ground_.store.entry(id).copy.pinned = true;
   }
   ground_.vm.leave_open({first, count});
 }

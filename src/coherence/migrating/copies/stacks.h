@@ -1,4 +1,5 @@
-// Blocks that are always open here: the stacks of the rank's running threads, and what of them is in use.
+// Blocks that are always open here: the stacks of the rank's running threads, and the parts of them that are
+// in use.
 #pragma once
 
 #include <algorithm>
@@ -35,11 +36,13 @@ class StacksInUse {
   // Slots from here on were never in use.
   std::size_t end() const { return end_.load(); }
   Range at(std::size_t slot) const {
+    MUSUBI_CHECK(slot < stacks_max);
     return {words_[slot].low.load(std::memory_order_relaxed),
             words_[slot].high.load(std::memory_order_relaxed)};
   }
-  // What lies in [begin, end) of it.
+  // The part of it in [begin, end).
   Range within(std::size_t slot, std::uintptr_t begin, std::uintptr_t end) const {
+    MUSUBI_CHECK(begin <= end);
     const Range all = at(slot);
     return {std::max(all.low, begin), std::min(all.high, end)};
   }

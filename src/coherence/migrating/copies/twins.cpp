@@ -6,46 +6,48 @@
 
 namespace musubi::coherence::migrating {
 
-// Where the public copy has the same bytes already (this rank published them) there is nothing to copy.
-void Twins::make(Block& b) {
-  MUSUBI_CHECK(!b.entry.bytes_lost && !b.entry.held_back);
+// If the public copy has the same bytes already (this rank published them) there is nothing to copy.
+void Twins::make(HeldBlock& b) {
+  MUSUBI_CHECK(!b.entry.copy.bytes_lost && !b.entry.copy.held_back);
   note_copy(b);
-  if (!b.entry.published_equals) {
-    // A visitor of the home would change both sides meanwhile.
+  if (!b.entry.published.equals) {
+    // A visitor of the home would change both sides during the copy.
     const remote_lock::OwnerWord word = ground_.own_word(b);
     MUSUBI_CHECK(word == remote_lock::OwnerWord::locked() || word.tag() == remote_lock::Ownership::link ||
-                     ground_.shared(b.words.public_ts).load() == 0,
+                     !ground_.has_public_copy(b),
                  "block %lu: its public copy has other bytes", static_cast<unsigned long>(b.id.value));
     ground_.store.copy_to_public(b);
-    ground_.shared(b.words.public_ts).store(b.entry.write_ts.value);
-    b.entry.published_equals = true;
+    ground_.shared(b.words.public_ts).store(b.entry.held.write_ts.value);
+    b.entry.published.equals = true;
     ground_.count(Counter::twins);
   }
 }
 
-bool Twins::publish_changes(const Block& b, LineMask* lines) {
-  MUSUBI_CHECK(!b.entry.bytes_lost, "block %lu: its bytes are of no version",
+bool Twins::publish_changes(const HeldBlock& b, LineMask* lines) {
+  MUSUBI_CHECK(!b.entry.copy.bytes_lost, "block %lu: its bytes are of no version",
                static_cast<unsigned long>(b.id.value));
-  MUSUBI_CHECK(lines == nullptr || !b.entry.held_back);
-  const bool changed = b.entry.held_back  ? deferred_.publish_changes(b)
-                       : lines != nullptr ? ground_.store.copy_changes(b, *lines)
-                                          : ground_.store.copy_changes(b);
+  MUSUBI_CHECK(lines == nullptr || !b.entry.copy.held_back);
+  const bool changed = b.entry.copy.held_back ? deferred_.publish_changes(b)
+                       : lines != nullptr     ? ground_.store.copy_changes(b, *lines)
+                                              : ground_.store.copy_changes(b);
   if (changed) note_copy(b);
   return changed;
 }
 
-bool Twins::differs(const Block& b) {
-  return ground_.store.differs_from(b, b.entry.held_back ? deferred_.base_of(b) : b.published);
+bool Twins::differs(const HeldBlock& b) {
+  MUSUBI_CHECK(!b.entry.copy.bytes_lost);
+  return ground_.store.differs_from(b, b.entry.copy.held_back ? deferred_.base_of(b) : b.published);
 }
 
-void Twins::merge(const Block& b, const std::byte* remote, Rebase rebase, Rank giver) {
+void Twins::merge(const HeldBlock& b, const std::byte* remote, Rebase rebase, Rank giver) {
+  MUSUBI_CHECK(remote != b.own && remote != b.published);
   note_copy(b);
   if (ground_.injected(InjectedBug::wrong_twin)) std::memcpy(b.published, remote, b.extent.bytes);
   ground_.store.merge(b, b.published, remote, rebase, sharing_of(b), giver);
 }
 
-Sharing Twins::sharing_of(const Block& b) const {
-  const bool open = b.entry.pinned || (b.entry.state == State::writable && !ground_.quiescence);
+Sharing Twins::sharing_of(const HeldBlock& b) const {
+  const bool open = b.entry.copy.pinned || (b.entry.copy.state == State::writable && !ground_.is_quiescent());
   return open ? Sharing::open : Sharing::exclusive;
 }
 

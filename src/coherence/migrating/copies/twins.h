@@ -1,5 +1,4 @@
-// Private bytes beside their twins: what this rank has changed, told by comparing. All functions run under
-// the block's gate.
+// Private bytes and their twins: comparing them tells the changes of this rank.
 #pragma once
 
 #include <cstddef>
@@ -15,29 +14,29 @@ class Twins {
   Twins(Ground& ground, DeferredUpdates& deferred)
       : ground_(ground), deferred_(deferred), copies_(ground.space.blocks_max()) {}
 
-  // The public copy becomes the twin of what is about to be written.
-  void make(Block& b);
+  // The public copy becomes the twin for the writes that follow.
+  void make(HeldBlock& b);
   // Copies the changes of this rank to the public copy, and notes their lines unless `lines` is null. Result:
   // whether there are any. REQUIRES: no lines are noted of a block that is held back.
-  bool publish_changes(const Block& b, LineMask* lines = nullptr);
-  bool differs(const Block& b);
+  bool publish_changes(const HeldBlock& b, LineMask* lines = nullptr);
+  bool differs(const HeldBlock& b);
   // The changes of this rank on top of the twin stay, the rest becomes `remote`, which comes from `giver`.
-  void merge(const Block& b, const std::byte* remote, Rebase rebase, Rank giver);
+  void merge(const HeldBlock& b, const std::byte* remote, Rebase rebase, Rank giver);
 
   // The public copy is written.
-  void note_copy(const Block& b) {
+  void note_copy(const HeldBlock& b) {
     Entry& e = b.entry;
-    e.copy_used = true;
-    e.copy_given_back = false;
-    if (e.has_copy || e.pinned || ground_.store.memory().pages == nullptr) return;
-    e.has_copy = true;
+    e.habits.copy_written = true;
+    e.published.memory_gone = false;
+    if (e.queues.copies || e.copy.pinned || ground_.store.memory().pages == nullptr) return;
+    e.queues.copies = true;
     copies_.add(b.id);
   }
   // The public copies that are kept here.
   BlockList& copies() { return copies_; }
 
  private:
-  Sharing sharing_of(const Block& b) const;
+  Sharing sharing_of(const HeldBlock& b) const;
 
   Ground& ground_;
   DeferredUpdates& deferred_;

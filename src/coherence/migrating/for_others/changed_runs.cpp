@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/check.h"
+
 namespace musubi::coherence::migrating {
 namespace {
 
@@ -60,6 +62,8 @@ bool ChangedRuns::take(Run& run) noexcept {
 std::size_t ChangedRuns::write(std::byte* message, std::size_t begin, std::size_t end,
                                std::span<const std::byte> own_block, std::span<const std::byte> twin_block,
                                Twin twin) noexcept {
+  MUSUBI_CHECK(begin < end && end <= own_block.size() && own_block.size() == twin_block.size());
+  MUSUBI_CHECK(end - begin <= UINT16_MAX);
   const ChangedRun head{static_cast<std::uint32_t>(begin), static_cast<std::uint16_t>(end - begin),
                         check_of(twin_block.subspan(begin, end - begin))};
   std::size_t written = 0;

@@ -1,5 +1,5 @@
-// What a rank has changed of a block, as it travels to the home: runs of bytes, in the order of their
-// places (docs/decisions/many_writers.md).
+// The changes of a rank to a block, as they travel to the home: runs of bytes, in the order of their places
+// (docs/decisions/many_writers.md).
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace musubi::coherence::migrating {
 
-// Bytes [begin, begin + bytes) of the block; they follow. Where the twin is sent along, all words that the
-// run touches follow instead: as the sender has them, then as its twin has them.
+// Bytes [begin, begin + bytes) of the block; they follow. If the twin is sent, too, all words that the run
+// touches follow instead: as the sender has them, then as its twin has them.
 struct ChangedRun {
   std::uint32_t begin;
   std::uint16_t bytes;
   std::uint16_t check;  // of the twin's bytes of the run
 };
 
-// Bytes that are equal have equal checks; others mostly not.
+// Equal bytes have equal checks; different bytes mostly have different ones.
 std::uint16_t check_of(std::span<const std::byte> bytes) noexcept;
 
 enum class Twin : std::uint8_t { left_out, sent };

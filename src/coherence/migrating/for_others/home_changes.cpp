@@ -1,6 +1,6 @@
 // The changes go into the home's public copy, and into the bytes that its program sees, where this has not
-// changed them itself. They are laid over what the public copy has, line by line, and each line is merged: so
-// one kernel does it, with the rule for words.
+// changed them itself. They are laid over the bytes of the public copy, line by line, and each line is
+// merged: so one kernel does it, with the rule for words.
 #include "coherence/migrating/for_others/home_changes.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/check.h"
 #include "coherence/regions.h"
 #include "coherence/rules/writers.h"
 
@@ -35,7 +36,8 @@ bool are_contested(ChangedRuns runs, const std::byte* published, const Hooks& ho
   return false;
 }
 
-// What the caller and others have both changed since the caller's twin, before it is laid over `published`.
+// The bytes that the caller and another rank have both changed since the caller's twin; looked for before the
+// caller's are laid over `published`.
 class Contest {
  public:
   Contest(HomeBytes home, MergeUnit& unit) noexcept : home_(home), unit_(unit) {}
@@ -55,6 +57,7 @@ class Contest {
  private:
   // The word around `at`, once.
   void note_word(const ChangedRuns::Run& run, std::size_t at) noexcept {
+    MUSUBI_CHECK(at >= run.words_begin);
     const std::size_t width = unit_.word_bytes(), begin = at / width * width;
     if (begin < noted_end_) return;
     noted_end_ = begin + width;
@@ -62,7 +65,7 @@ class Contest {
     unit_.note(home_.own + begin, width, !joined);
     races_.joined = races_.joined || joined;
   }
-  // Whether the word, of which bytes of the caller stay, keeps bytes of others, too.
+  // Whether the word keeps bytes of the caller and of another rank.
   bool is_joined(const ChangedRuns::Run& run, std::size_t begin, std::size_t width) const noexcept {
     const std::size_t end = std::min(begin + width, run.words_begin + run.own_words.size());
     for (std::size_t i = begin; i < end; ++i) {
@@ -85,6 +88,7 @@ class Overlay {
       : store_(store), block_bytes_(block.extent.bytes), home_(home), unit_(unit) {}
 
   void lay(std::size_t at, Bytes bytes) noexcept {
+    MUSUBI_CHECK(at <= block_bytes_ && bytes.size() <= block_bytes_ - at);
     while (!bytes.empty()) {
       const std::size_t line = at / line_bytes * line_bytes;
       if (line != line_ || filled_ == 0) turn_to(line);

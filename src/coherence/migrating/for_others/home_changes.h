@@ -1,5 +1,5 @@
-// What a rank has changed of a block whose home is elsewhere, merged there as one call: the home stays where
-// it is (docs/decisions/many_writers.md).
+// The changes of a rank to a block whose home is elsewhere, merged there by one call: the home stays where it
+// is (docs/decisions/many_writers.md).
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace musubi::coherence::migrating {
 
-// The arguments: this, and behind it the runs, in the order of their places.
+// The arguments: this, and after it the runs, in the order of their places.
 struct ChangesRequest {
   std::uint64_t block;
   std::uint64_t write_ts;      // of the version that the caller has

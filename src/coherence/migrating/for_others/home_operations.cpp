@@ -1,6 +1,6 @@
-// The lock of the block keeps all others away for the few steps that an operation takes. The word changes
-// where the home's program sees it, and in the home's public copy, if there is one: so the home does not take
-// it for a change of its own later.
+// The lock of the block keeps all other ranks away for the few steps of an operation. The word changes where
+// the home's program sees it, and in the home's public copy, if there is one: so the home does not take it
+// for a change of its own later.
 #include "coherence/migrating/for_others/home_operations.h"
 
 #include <atomic>
@@ -29,7 +29,7 @@ bool is_operation(const OperationRequest& request) noexcept {
          (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
 }
 
-// What a peer says of the block is what this rank knows of it.
+// The peer's view of the block agrees with this rank's.
 bool is_within_block(const vm::Extent& extent, const OperationRequest& request) noexcept {
   return request.offset == extent.offset && request.place < extent.bytes &&
          request.bytes <= extent.bytes - request.place;
@@ -46,14 +46,14 @@ AtomicOperation operation_of(const OperationRequest& request) noexcept {
 // an acquire in order.
 bool may_operate(const Hooks& hooks, const HomeSection& section, const OperationRequest& request) noexcept {
   if ((!section.has_bytes() && !section.is_live()) || section.holds_back()) return false;
-  // Whoever asks for an operation that changes nothing wants to have the block (sms/page_managers.cpp).
+  // A caller that asks for an operation without a change wants the block itself (sms/shared_memory.cpp).
   if (section.is_live() && request.kind == AtomicOperation::Kind::load) return false;
   if (request.orders_nothing != 0) return true;
   if (request.in_order == 0 && !section.keeps_order()) return true;
   return section.rests() || hooks.injected(InjectedBug::atomic_beside_order);
 }
 
-// The word has changed. A version that somebody may hold gets a new time. A reader that overlaps this looks
+// The word has changed. A version that a rank may hold gets a new time. A reader that overlaps this looks
 // again, whether or not there is one.
 void name_version(const Hooks& hooks, HomeSection& section, const LineMask& lines,
                   OperationResult& result) noexcept {

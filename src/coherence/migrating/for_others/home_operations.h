@@ -26,11 +26,11 @@ struct OperationRequest {
 };
 
 struct OperationResult {
-  std::uint64_t old[2];   // what the operation found
+  std::uint64_t old[2];   // the value found by the operation
   Version version;        // that has the new bytes
   std::uint32_t home;     // where the links lead, if the home has moved on
   std::uint8_t changed;   // whether there are new bytes
-  std::uint8_t is_named;  // whether `version` is new: all must hear of it
+  std::uint8_t is_named;  // whether `version` is new: all ranks must hear of it
   std::uint8_t is_live;   // whether the home has no public copy of it
   std::uint8_t reserved;
 };

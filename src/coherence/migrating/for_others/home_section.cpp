@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "base/check.h"
 #include "coherence/regions.h"
 #include "remote_lock/owner_word.h"
 
@@ -33,11 +34,13 @@ HomeSection::HomeSection(const Call& call, const HomeSide& side, std::uint64_t b
                          side.layout.visitors() + sizeof(std::uint64_t) - side.layout.epoch())) {}
 
 std::uint64_t& HomeSection::own_word(std::uint64_t offset) const noexcept {
+  MUSUBI_CHECK(offset >= side_.layout.epoch() && offset <= side_.layout.visitors());
   return *reinterpret_cast<std::uint64_t*>(own_words_ + (offset - side_.layout.epoch()));
 }
 
 // Counted before it looks whether the rank keeps order: a rank that begins to waits for all that are counted.
 Verdict HomeSection::enter(Rank initial_home, std::uint32_t& home) noexcept {
+  MUSUBI_CHECK(exists());
   const auto owner = shared(words_->owner);
   std::uint64_t seen = owner.load();
   const OwnerWord found = OwnerWord{seen}.resolved(call_.target(), initial_home);
@@ -58,12 +61,15 @@ Verdict HomeSection::enter(Rank initial_home, std::uint32_t& home) noexcept {
   return changes_at_home::done;
 }
 
+LogicalTime HomeSection::public_ts() const noexcept {
+  return LogicalTime{shared(words_->public_ts).load()};
+}
 bool HomeSection::has_bytes() const noexcept {
-  const std::uint64_t write_ts = shared(words_->write_ts).load();
-  return write_ts != 0 && shared(words_->public_ts).load() == write_ts;
+  const LogicalTime write_ts = version().write_ts;
+  return write_ts != LogicalTime{} && public_ts() == write_ts;
 }
 bool HomeSection::is_live() const noexcept {
-  return shared(words_->write_ts).load() != 0 && shared(words_->public_ts).load() == 0;
+  return version().write_ts != LogicalTime{} && public_ts() == LogicalTime{};
 }
 bool HomeSection::keeps_order() const noexcept {
   return shared(own_word(side_.layout.order())).load() != 0;
@@ -84,7 +90,8 @@ Version HomeSection::version() const noexcept {
 }
 
 void HomeSection::name(Version version) noexcept {
-  const bool has_copy = shared(words_->public_ts).load() != 0;
+  MUSUBI_CHECK(version.read_ts >= version.write_ts);
+  const bool has_copy = public_ts() != LogicalTime{};
   shared(words_->write_ts).store(version.write_ts.value);
   side_.hooks.others_may_act();
   shared(words_->read_ts).store(version.read_ts.value);
@@ -95,7 +102,7 @@ void HomeSection::name(Version version) noexcept {
 void HomeSection::end_change(Version found, const LineMask& lines) noexcept {
   side_.hooks.others_may_act();
   ChangeRecord* const record = record_of(call_, side_, block_);
-  const LogicalTime next{shared(words_->public_ts).load()};
+  const LogicalTime next = public_ts();
   if (record != nullptr && next != LogicalTime{}) {
     const ChangeBoard board(*record, side_.hooks);
     if (board.is_worth_noting(block_))
@@ -110,7 +117,7 @@ void HomeSection::leave() noexcept {
   shared(words_->owner).store(OwnerWord::unlocked().raw);
   side_.hooks.others_may_act();
   if (!side_.hooks.injected(InjectedBug::call_not_counted))
-    shared(own_word(side_.layout.visitors())).fetch_sub(1);
+    MUSUBI_CHECK(shared(own_word(side_.layout.visitors())).fetch_sub(1) != 0);
 }
 
 }  // namespace musubi::coherence::migrating

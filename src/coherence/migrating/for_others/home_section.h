@@ -1,5 +1,5 @@
-// What a call does at the home of a block on behalf of its caller: it has the block's lock for a few steps,
-// as a visitor, and names what it has changed.
+// A visit at the home of a block by a call on behalf of another rank: it has the block's lock for a few steps
+// and names the version that it has made.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace musubi::coherence::migrating {
 namespace changes_at_home {
 inline constexpr fabric::Verdict done = 1;
 inline constexpr fabric::Verdict elsewhere = 2;  // the home has moved on
-inline constexpr fabric::Verdict busy = 3;       // somebody has the lock: try again
+inline constexpr fabric::Verdict busy = 3;       // another rank has the lock: try again
 inline constexpr fabric::Verdict refused = 4;    // the block must come to the caller
-inline constexpr fabric::Verdict contested = 5;  // others changed the same bytes: send the twin's along
+inline constexpr fabric::Verdict contested = 5;  // other ranks changed the same bytes: send the twin's, too
 }  // namespace changes_at_home
 
 class HomeSection {
@@ -35,6 +35,7 @@ class HomeSection {
   // Inside: whether the public copy has the bytes of the version; whether there is none, and the live bytes
   // are all; whether threads there must not see new bytes before an acquire; whether some are held back for
   // that; whether no thread there has the block open.
+  LogicalTime public_ts() const noexcept;  // none: no public copy
   bool has_bytes() const noexcept;
   bool is_live() const noexcept;
   bool keeps_order() const noexcept;
@@ -44,8 +45,8 @@ class HomeSection {
   bool is_quiescent() const noexcept;
   Version version() const noexcept;
   // The bytes of this version are there, in the public copy, too, if there is one. Then end_change(), also if
-  // the version keeps its name: a reader that overlaps this looks again. `lines` are what has changed since
-  // the version `found`.
+  // the version keeps its name: a reader that overlaps this looks again. `lines` have changed since the
+  // version `found`.
   void name(Version version) noexcept;
   void end_change(Version found, const LineMask& lines) noexcept;
   void leave() noexcept;

@@ -1,4 +1,5 @@
 #include "coherence/migrating/for_others/reads.h"
+#include "base/check.h"
 
 #include <atomic>
 #include <optional>
@@ -15,7 +16,7 @@ using fabric::Verdict;
 using remote_lock::Ownership;
 using remote_lock::OwnerWord;
 
-// Other readers raise the same word; whom they overtake so often comes again.
+// Other readers raise the same word; a reader that they overtake so often comes again.
 constexpr unsigned attempts_max = 4;
 
 std::uint64_t load(std::uint64_t& word) noexcept {
@@ -84,8 +85,9 @@ Verdict giver_of_copy(const Call& call, const HomeSide& side, const LookRequest&
   return looks::relayed;
 }
 
-// Threads of the home may write meanwhile: no word is torn.
+// Threads of the home may write at the same time: no word is torn.
 bool add_line(fabric::Call& call, const std::byte* from, std::size_t bytes) noexcept {
+  MUSUBI_CHECK(bytes % sizeof(std::uint64_t) == 0);
   constexpr std::size_t word = sizeof(std::uint64_t);
   for (std::size_t at = 0; at < bytes; at += word) {
     auto* const place = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(from + at));
@@ -94,7 +96,7 @@ bool add_line(fabric::Call& call, const std::byte* from, std::size_t bytes) noex
   return true;
 }
 
-// Of larger blocks a reader has room for a few lines only, and mostly more have changed.
+// A reader has room for only a few lines of larger blocks, and mostly more lines have changed.
 bool has_small_lines(const vm::Extent& extent, const LinesWanted& wanted) noexcept {
   constexpr std::size_t lines_min = 8;
   return LineMask::line_bytes(extent.bytes) * lines_min <= wanted.room;
@@ -102,10 +104,10 @@ bool has_small_lines(const vm::Extent& extent, const LinesWanted& wanted) noexce
 
 }  // namespace
 
-// The order of the steps is what makes them safe. The lease comes before the bytes: a version that is made
-// after it is dated behind it, and one that is made before the bytes were read shows in the words behind
-// them. The mark comes between lease and bytes: a release that does not find it has begun before the bytes
-// were read, so they have all that it released.
+// The order of the steps makes them safe. The lease comes before the bytes: a version made after the lease is
+// dated after it, and a version made before the bytes were read shows in the words read after them. The mark
+// comes between lease and bytes: a release that does not find it has begun before the bytes were read, so
+// they have all that it released.
 Verdict look_at_home(Call& call, const void* data) noexcept {
   const HomeSide& side = *static_cast<const HomeSide*>(data);
   LookRequest request;
@@ -146,8 +148,8 @@ Verdict look_at_home(Call& call, const void* data) noexcept {
   return looks::changing;
 }
 
-// The version first: a copy that goes while the bytes are read shows in it behind them. Then the timestamp:
-// bytes of a newer version may come along, but never older ones than it says.
+// The version first: if the copy goes while the bytes are read, the version read after them differs. Then the
+// timestamp: bytes of a newer version may come along, but never older ones than it says.
 fabric::Verdict give_copy(fabric::Call& call, const void* data) noexcept {
   const HomeSide& side = *static_cast<const HomeSide*>(data);
   CopyRequest request;
@@ -208,7 +210,7 @@ bool give_lines(fabric::Call& call, const HomeSide& side, BlockId block, const L
     fits = fits && (line + 1) * line_bytes <= extent.bytes &&
            add_line(call, copy + line * line_bytes, line_bytes);
   });
-  std::atomic_thread_fence(std::memory_order_acquire);  // what the caller looks at next is newer
+  std::atomic_thread_fence(std::memory_order_acquire);  // the caller's next reads are newer
   return fits;
 }
 

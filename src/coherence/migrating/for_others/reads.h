@@ -28,7 +28,7 @@
 
 namespace musubi::coherence::migrating {
 
-// What the calls of this policy know of the rank where they are carried out.
+// The state of the rank where a call of this policy is carried out.
 struct HomeSide {
   Rank self;  // the rank that carries the call out: the target, or a caller that maps its memory
   VisitLayout layout;
@@ -39,6 +39,7 @@ struct HomeSide {
 
   // REQUIRES: there is such a block.
   std::uint32_t places_for(BlockId block) const noexcept {
+    MUSUBI_CHECK(block.value < store->space().blocks());
     return rules::relay_places_for(store->space().extent(block).bytes, places);
   }
 };
@@ -49,7 +50,7 @@ struct LinesWanted {
   std::uint64_t room;  // bytes of lines that the caller takes
 };
 
-// A place for a result, and for the lines behind it: which ones, and their bytes.
+// A place for a result, and for the lines after it: which ones, and their bytes.
 template <class Result>
 struct LinesAnswer {
   static constexpr std::size_t room =
@@ -119,16 +120,16 @@ struct LookResult {
   std::uint64_t relay;         // with looks::relayed: a rank and 1; 0: the reader that the caller knows
 };
 
-// The verdicts. The last five: the rank is the home, nobody has the lock, the lease is there. The caller
+// The verdicts. The last five: the rank is the home, no rank has the lock, the lease is there. The caller
 // must see afterwards, by owner word and version, that this is still so.
 namespace looks {
 inline constexpr fabric::Verdict elsewhere = 1;     // the home has moved on
-inline constexpr fabric::Verdict changing = 2;      // somebody has the lock, or is faster: look again
+inline constexpr fabric::Verdict changing = 2;      // another rank has the lock, or is faster: look again
 inline constexpr fabric::Verdict same_version = 3;  // as the caller has
 inline constexpr fabric::Verdict in_copy = 4;       // the bytes are wanted, from the public copy
 inline constexpr fabric::Verdict in_use = 5;        // the same; there is none: the live bytes
 inline constexpr fabric::Verdict relayed = 6;       // the same, from the public copy of another reader
-inline constexpr fabric::Verdict in_lines = 7;      // what has changed of them follows the result
+inline constexpr fabric::Verdict in_lines = 7;      // the changed lines follow the result
 }  // namespace looks
 
 // A fabric::Procedure; `data`: a HomeSide.
@@ -153,7 +154,7 @@ inline constexpr fabric::Verdict here = 1;
 inline constexpr fabric::Verdict relayed = 2;  // another reader is to be asked
 inline constexpr fabric::Verdict coming = 3;   // it is on its way
 inline constexpr fabric::Verdict not_here = 4;
-inline constexpr fabric::Verdict in_lines = 5;  // what has changed follows the result
+inline constexpr fabric::Verdict in_lines = 5;  // the changed lines follow the result
 }  // namespace copies
 
 // A fabric::Procedure; `data`: a HomeSide.

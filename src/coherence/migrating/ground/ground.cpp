@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "base/check.h"
 #include "coherence/migrating/for_others/home_changes.h"
 #include "coherence/migrating/for_others/home_operations.h"
 #include "coherence/migrating/for_others/reads.h"
@@ -36,6 +37,11 @@ Ground::Ground(const vm::Space& its_space, fabric::Fabric& its_fabric, vm::Vm& i
   fabric.offer(operation_procedure, {&operate_at_home, &home_side});
   fabric.offer(merge_procedure, {&merge_changes_at_home, &home_side});
   fabric.offer(copy_procedure, {&give_copy, &home_side});
+}
+
+void Ground::check(const Block& b) const {
+  const char* const broken = rules::broken_at_gate({b.entry, b.words, is_home(b), times.expired()});
+  MUSUBI_CHECK(broken == nullptr, "block %lu breaks %s", static_cast<unsigned long>(b.id.value), broken);
 }
 
 }  // namespace musubi::coherence::migrating

@@ -22,17 +22,16 @@ Task<FaultOutcome> Faults::fault(BlockId id, Touch touch, bool in_order) {
 
 Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
   const vm::Access wanted = touch.wanted;
-  auto pass = co_await ground_.gate(id).enter();
-  Block b = ground_.block(id);
+  HeldBlock b = co_await ground_.enter(id);
   Entry& e = b.entry;
   const rules::FaultStep step = rules::fault_step(e, wanted, holds_.now());
   if (step == rules::FaultStep::none) co_return FaultOutcome::open;
   if (step == rules::FaultStep::looks_waits) co_await look_while_held(b, touch.address);
   if (step == rules::FaultStep::waits || step == rules::FaultStep::looks_waits) co_return FaultOutcome::held;
   const bool was_valid = step == rules::FaultStep::opens;
-  e.wanted = e.wanted || e.was_invalidated;
-  e.fetches_ahead = 0;
-  e.was_invalidated = false;
+  e.habits.wanted = e.habits.wanted || e.habits.was_invalidated;
+  e.habits.fetches_ahead = 0;
+  e.habits.was_invalidated = false;
   if (!was_valid && !arrivals_.holds_what_came(b)) {
     if (wanted == vm::Access::write) {
       co_await fetches_.fetch_for_writing(b);
@@ -40,10 +39,9 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
       co_await fetches_.fetch(b);
     }
   }
-  MUSUBI_CHECK(!e.bytes_lost);
+  MUSUBI_CHECK(!e.copy.bytes_lost);
   arrivals_.count_rest_as_arrival(b);
-  const bool waits_for_order = in_order && !was_valid && !ground_.alone.load() &&
-                               ground_.visits.keeps_order_for(VisitBoard::Order::now);
+  const bool waits_for_order = in_order && !was_valid && ground_.keeps_order_now();
   if (waits_for_order && !arrivals_.is_covered(e)) co_return FaultOutcome::not_in_order;
   ground_.count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
   Run run;
@@ -53,11 +51,11 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
     const bool may_be_written = co_await make_writable(b);
     if (!may_be_written) {
       if (rules::is_valid(e)) leases_.end_copy(b);
-      e.came_in = 0;  // what is here is fetched again, from the rank that has it now
+      e.came_in = 0;  // the bytes are fetched again, from the present home
       co_return FaultOutcome::held;
     }
     for (std::size_t i = 0; i < run.count; ++i) {
-      Block member = ground_.block(run.id(i));
+      HeldBlock& member = ground_.look_again(run.block(i));
       const bool made = co_await make_writable(member);
       if (made) continue;
       twins_.make(member);  // order has begun just now: it does not cover this yet
@@ -72,14 +70,14 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
 // wake.
 bool Faults::modify_at_once(BlockId id, Modification& modification) {
   constexpr unsigned looks = 1024, looks_before_yield = 32;
-  std::optional<Gate::Pass> pass;
-  for (unsigned look = 0; look < looks && !pass && ground_.alone.load(); ++look) {
-    if (auto entered = ground_.gate(id).try_enter()) pass.emplace(std::move(*entered));
-    if (!pass && look % looks_before_yield == 0) ::sched_yield();
+  std::optional<HeldBlock> held;
+  for (unsigned look = 0; look < looks && !held && ground_.alone.load(); ++look) {
+    if (auto entered = ground_.try_enter(id)) held.emplace(std::move(*entered));
+    if (!held && look % looks_before_yield == 0) ::sched_yield();
   }
-  if (!pass || !ground_.alone.load()) return false;
-  const Block b = ground_.store.block(id);
-  if (b.entry.state != State::writable && !b.entry.pinned) return false;
+  if (!held || !ground_.alone.load()) return false;
+  const HeldBlock& b = *held;
+  if (b.entry.copy.state != State::writable && !b.entry.copy.pinned) return false;
   ground_.learn_atomic_words(b.words, rules::atomic_words_of(modification.offset, modification.bytes));
   modification.takes_writes_along = false;
   modification.apply(b.own);
@@ -89,29 +87,29 @@ bool Faults::modify_at_once(BlockId id, Modification& modification) {
 }
 
 // The block is valid, and about to be opened for writing. Result: false while order is kept, and the rank
-// that became its home just now may still be taking the live bytes here: what is written would go out with
-// them.
-Task<bool> Faults::make_writable(Block& b) {
+// that became its home just now may still be taking the live bytes here: new writes would go out with them.
+Task<bool> Faults::make_writable(HeldBlock& b) {
   const Entry& e = b.entry;
   if (rules::is_dirty(e)) co_return true;
-  MUSUBI_CHECK(!e.bytes_lost);
+  MUSUBI_CHECK(!e.copy.bytes_lost);
   const bool without_twin = co_await unpublished_.leave_unpublished(b);
   if (without_twin) co_return true;
-  const bool may_be_taken = e.gave_up_copy && ground_.keeps_order() && !ground_.is_home(b);
+  const bool may_be_taken = e.published.given_up && ground_.keeps_order() && !ground_.is_home(b);
   if (may_be_taken && !ground_.injected(InjectedBug::written_while_taken)) co_return false;
   twins_.make(b);
   co_return true;
 }
 
-// A thread is back at a block that was closed, and waits. The bytes come now, and stay closed. Where the
-// thread's word is unchanged, the thread would repeat what it did: it computes beside words that others
-// change, or waits on. Where bytes have come already, what the thread saw is not known any more.
-Task<> Faults::look_while_held(Block& b, std::uintptr_t address) {
+// A thread is back at a block that was closed, and waits. The bytes are fetched now, and stay closed. If the
+// thread's word is unchanged, the thread either does not wait for this block or must go on waiting. If bytes
+// have come already, the value that the thread saw is unknown.
+Task<> Faults::look_while_held(HeldBlock& b, std::uintptr_t address) {
+  MUSUBI_CHECK(!rules::is_valid(b.entry));
   constexpr std::size_t word_bytes = sizeof(std::uint64_t);
   const std::size_t at = (address - b.extent.address) / word_bytes * word_bytes;
   holds_.begin_look();
   bool is_change = true;
-  if (address != 0 && at + word_bytes <= b.extent.bytes && !b.entry.bytes_lost &&
+  if (address != 0 && at + word_bytes <= b.extent.bytes && !b.entry.copy.bytes_lost &&
       !arrivals_.holds_what_came(b)) {
     std::uint64_t before, after;
     std::memcpy(&before, b.own + at, word_bytes);

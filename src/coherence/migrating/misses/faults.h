@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
 #include "base/event.h"
 #include "base/task.h"
 #include "coherence/migrating/misses/runs.h"
@@ -15,7 +16,7 @@
 
 namespace musubi::coherence::migrating {
 
-// What stops faults for a while: a release as of one moment stops openings for writing, a turn in the
+// Gates that stop faults for a while: a release as of one moment stops openings for writing, a turn in the
 // background all openings of closed blocks (docs/decisions/background.md).
 class FaultGates {
  public:
@@ -32,6 +33,7 @@ class FaultGates {
     openings_.store(true);
   }
   void allow_openings() noexcept {
+    MUSUBI_CHECK(openings_held_.has_value());
     openings_.store(false);
     openings_held_.reset();
   }
@@ -41,10 +43,10 @@ class FaultGates {
   void begin_look() noexcept { looks_.fetch_add(1); }
   void end_look(bool found_change) noexcept {
     if (found_change) change_.store(true);
-    looks_.fetch_sub(1);
+    MUSUBI_CHECK(looks_.fetch_sub(1) != 0);
   }
   Reread found() const noexcept {
-    const bool looks_go_on = looks_.load() != 0;  // before what they find
+    const bool looks_go_on = looks_.load() != 0;  // before their findings
     if (change_.load()) return Reread::change;
     return looks_go_on ? Reread::looking : Reread::nothing;
   }
@@ -72,7 +74,7 @@ class Faults {
         runs_(runs),
         unpublished_(unpublished) {}
 
-  // Opens the block. Waits for the end of what holds faults, and tries again. `in_order`: opens no bytes that
+  // Opens the block. Waits until faults are no longer held, and tries again. `in_order`: opens no bytes that
   // no acquire in order has covered. Result: open, or not_in_order.
   Task<FaultOutcome> fault(BlockId block, Touch touch, bool in_order);
   // As Protocol::modify_at_once(), on a block that is open for writing while the rank is alone.
@@ -80,8 +82,8 @@ class Faults {
 
  private:
   Task<FaultOutcome> fault_once(BlockId block, Touch touch, bool in_order);
-  Task<bool> make_writable(Block& b);
-  Task<> look_while_held(Block& b, std::uintptr_t address);
+  Task<bool> make_writable(HeldBlock& b);
+  Task<> look_while_held(HeldBlock& b, std::uintptr_t address);
   Task<> end_of_holding();
 
   Ground& ground_;

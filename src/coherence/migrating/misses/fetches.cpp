@@ -24,22 +24,22 @@ constexpr unsigned links_max(const Parameters& parameters) {
 
 }  // namespace
 
-// Another thread may raise `acquired` meanwhile: either its search for lapsed copies finds this one in the
-// queue, or we see its raise here.
-Task<> Fetches::fetch(Block& b) {
+// Another thread may raise `acquired` in the meantime: either its search for lapsed copies finds this one in
+// the queue, or we see its raise here.
+Task<> Fetches::fetch(HeldBlock& b) {
   do {
     co_await fetch_once(b);
-    if (!b.entry.pinned) leases_.watch(b.id, b.entry);
-  } while (b.entry.read_ts < ground_.times.acquired());
-  MUSUBI_CHECK(!b.entry.bytes_lost, "block %lu: valid without its bytes",
+    if (!b.entry.copy.pinned) leases_.watch(b);
+  } while (b.entry.held.read_ts < ground_.times.acquired());
+  MUSUBI_CHECK(!b.entry.copy.bytes_lost, "block %lu: valid without its bytes",
                static_cast<unsigned long>(b.id.value));
 }
 
-// Where the program may look at the block, its bytes change in place, and only at the end: the program must
-// not see an attempt that fails. A rank that took the home from here has taken its bytes, too, before bytes
-// of a later home can come.
-Task<> Fetches::fetch_once(Block& b) {
-  const bool in_use = rules::is_valid(b.entry) && !ground_.quiescence;
+// If the program may look at the block, its bytes change in place, and only at the end: the program must not
+// see an attempt that fails. A rank that took the home from here has taken its bytes, too, before bytes of a
+// later home can come.
+Task<> Fetches::fetch_once(HeldBlock& b) {
+  const bool in_use = rules::is_valid(b.entry) && !ground_.is_quiescent();
   if (ground_.may_differ_from_twin(b.entry) || in_use || ground_.store.has_private_parts(b)) {
     BufferPool::Buffer scratch(ground_.store.scratch());
     co_await fetch_into(b, scratch.data());
@@ -48,7 +48,7 @@ Task<> Fetches::fetch_once(Block& b) {
   }
 }
 
-Task<> Fetches::fetch_into(Block& b, std::byte* target) {
+Task<> Fetches::fetch_into(HeldBlock& b, std::byte* target) {
   Entry& e = b.entry;
   if (ground_.names_a_copy(e)) {
     const bool fetched = co_await fetch_by_hint(b, target);
@@ -86,46 +86,50 @@ Task<> Fetches::fetch_into(Block& b, std::byte* target) {
   }
 }
 
-Rank Fetches::first_place_to_look(const Block& b) const {
+Rank Fetches::first_place_to_look(const HeldBlock& b) const {
   const Entry& e = b.entry;
-  if (e.hint_write_ts > e.write_ts) return e.hint_writer;
-  if (e.home_known) return e.home_guess;
+  if (e.known.newest.write_ts > e.held.write_ts) return e.known.writer();
+  if (e.known.home_known) return e.known.home();
   const OwnerWord word = ground_.own_word(b);
   return word.tag() == Ownership::link ? word.target() : ground_.self();
 }
 
-Task<bool> Fetches::fetch_by_hint(Block& b, std::byte* target) {
+Task<bool> Fetches::fetch_by_hint(HeldBlock& b, std::byte* target) {
+  MUSUBI_CHECK(ground_.names_a_copy(b.entry) && target != b.published);
   Entry& e = b.entry;
-  const std::optional<Giver> giver = co_await relays_.fetch(b, e.hint_write_ts, e.hint_writer, target);
+  const std::optional<Giver> giver =
+      co_await relays_.fetch(b, e.known.newest.write_ts, e.known.writer(), target);
   if (!giver) co_return false;
-  ground_.note_home(b, e.hint_writer);
+  ground_.note_home(b, e.known.writer());
   // The version is called by the notice's name even if the bytes are newer. A newer version may be one
   // without leases, which its home changes silently: it must not be taken for the one that we hold.
-  arrivals_.accept(b, {e.hint_write_ts, e.hint_read_ts}, target, *giver);
+  arrivals_.accept(b, {e.known.newest.write_ts, e.known.newest.read_ts}, target, *giver);
   co_return true;
 }
 
-BytesFrom Fetches::bytes_from(const Block& b, bool relayed_in_vain) const {
+BytesFrom Fetches::bytes_from(const HeldBlock& b, bool relayed_in_vain) const {
   if (relayed_in_vain || !relays_.is_in_crowd()) return BytesFrom::home;
   return relays_.parent(b.id) ? BytesFrom::reader : BytesFrom::home_or_reader;
 }
 
-LookRequest Fetches::request_for(const Block& b, BytesFrom from, LinesWanted lines) const {
+LookRequest Fetches::request_for(const HeldBlock& b, BytesFrom from, LinesWanted lines) const {
   const Entry& e = b.entry;
   return {b.id.value,
-          e.write_ts.value,
+          e.held.write_ts.value,
           ground_.times.acquired().value,
           rules::shortest_lease(ground_.parameters),
           b.initial_home.value,
-          e.bytes_lost ? 0u : 1u,
+          e.copy.bytes_lost ? 0u : 1u,
           from,
           0,
           lines};
 }
 
-// One look at `*next`, one trip: takes the version there if it is the home and nobody is in the critical
+// One look at `*next`, one trip: takes the version there if it is the home and no rank is in the critical
 // section.
-Task<Fetches::Outcome> Fetches::fetch_from(Block& b, std::byte* target, Rank* next, bool relayed_in_vain) {
+Task<Fetches::Outcome> Fetches::fetch_from(HeldBlock& b, std::byte* target, Rank* next,
+                                           bool relayed_in_vain) {
+  MUSUBI_CHECK(target != b.published);
   Entry& e = b.entry;
   const Rank peer = *next;
   using Answer = LinesAnswer<LookResult>;
@@ -148,7 +152,7 @@ Task<Fetches::Outcome> Fetches::fetch_from(Block& b, std::byte* target, Rank* ne
   const BlockWords& words = answer.result.words;
   const fabric::Verdict verdict = answer.end.verdict;
   const bool takes_data = verdict == looks::in_copy || verdict == looks::in_use;
-  if (takes_data && target == b.own) e.bytes_lost = true;
+  if (takes_data && target == b.own) e.copy.bytes_lost = true;
 
   if (verdict == looks::elsewhere) {
     const remote_lock::TailWord tail{words.tail};
@@ -177,32 +181,33 @@ Task<Fetches::Outcome> Fetches::fetch_from(Block& b, std::byte* target, Rank* ne
   if (takes_data) ground_.count_fetch(b);
   if (verdict == looks::in_lines) lines_.lay(b, target, answer.lines, answer.came());
   if (!has_moved) ground_.count(Counter::renewals);
-  e.bytes_lost = false;  // those of the same version have come
+  e.copy.bytes_lost = false;  // those of the same version have come
   arrivals_.accept(b, version, has_moved ? target : nullptr, giver);
   co_return Outcome::accepted;
 }
 
 // Progress is guaranteed by the queue of the lock: this rank becomes the home, with the same version.
-Task<> Fetches::fetch_under_lock(Block& b, std::byte* target) {
+Task<> Fetches::fetch_under_lock(HeldBlock& b, std::byte* target) {
+  MUSUBI_CHECK(target != b.published);
   const Lock taken = co_await takeovers_.lock(b);
   co_await takeovers_.become_home(b, taken, target);
 }
 
-bool Fetches::looks_untouched(const Block& b) const {
+bool Fetches::looks_untouched(const HeldBlock& b) const {
   return rules::looks_untouched(b.entry) && ground_.own_word(b).tag() == Ownership::link;
 }
 
 // The first write to a block: the writer becomes its home at once, not at its first release. Nothing moves,
-// no twin is made, and the block stays unpublished while nobody reads it. So the data that a parallel loop
-// initialises costs each rank no more than its own memory, whichever rank has allocated it.
-Task<> Fetches::fetch_for_writing(Block& b) {
+// no twin is made, and the block stays unpublished while no other rank reads it. So the data that a parallel
+// loop initialises costs each rank no more than its own memory, whichever rank has allocated it.
+Task<> Fetches::fetch_for_writing(HeldBlock& b) {
   if (!ground_.parameters.leave_unpublished || !looks_untouched(b)) {
     co_await fetch(b);
     co_return;
   }
   Lock taken = co_await takeovers_.lock(b);
   co_await takeovers_.learn_words(b, taken);
-  if (taken.words.write_ts != 0 || taken.words.read_ts != 0) {  // somebody was here before
+  if (taken.words.write_ts != 0 || taken.words.read_ts != 0) {  // another rank was here before
     BufferPool::Buffer scratch(ground_.store.scratch());
     co_await takeovers_.become_home(b, taken, scratch.data());
   } else {
@@ -215,12 +220,12 @@ Task<> Fetches::fetch_for_writing(Block& b) {
     const bool live = ground_.may_be_unpublished(b.entry);
     if (!ground_.injected(InjectedBug::notice_forgotten))
       ground_.signature.add({b.id, now, now, ground_.self(), live});
-    b.entry.published_equals = true;
+    b.entry.published.equals = true;
     versions_.end_critical_section(b);
     co_await ground_.locks.unlock(b.id.value);
   }
-  leases_.watch(b.id, b.entry);
-  if (b.entry.read_ts < ground_.times.acquired()) co_await fetch(b);
+  leases_.watch(b);
+  if (b.entry.held.read_ts < ground_.times.acquired()) co_await fetch(b);
 }
 
 }  // namespace musubi::coherence::migrating

@@ -1,6 +1,5 @@
 // Misses: makes the private bytes of a block valid. Goes by the newest notice; otherwise follows the owner
-// words to the home and takes a lease there. Takes the lock only when the home changes again and again. All
-// functions run under the block's gate.
+// words to the home and takes a lease there. Takes the lock only when the home changes again and again.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +14,13 @@
 
 namespace musubi::coherence::migrating {
 
-// Whether `peer`, whose owner word it is, is the home of the block and nobody is in the critical section.
-inline bool is_home(const Block& b, Rank peer, std::uint64_t owner) {
+// Whether `peer`, whose owner word it is, is the home of the block and no rank is in the critical section.
+inline bool is_home(const HeldBlock& b, Rank peer, std::uint64_t owner) {
   return remote_lock::OwnerWord{owner}.resolved(peer, b.initial_home).tag() ==
          remote_lock::Ownership::unlocked;
 }
 
-// Where a block is fetched from: a rank, by its notice or as the home.
+// The rank from which a block is fetched: by its notice, or as the home.
 struct Source {
   Rank rank;
   bool by_hint;
@@ -41,26 +40,26 @@ class Fetches {
         takeovers_(takeovers) {}
 
   // Makes the private bytes valid up to Times::acquired(), and watches over their lease.
-  Task<> fetch(Block& b);
+  Task<> fetch(HeldBlock& b);
   // The same for a block that is about to be written. If no rank has written it yet, this rank becomes its
   // home at once (fetches.cpp).
-  Task<> fetch_for_writing(Block& b);
+  Task<> fetch_for_writing(HeldBlock& b);
   // Whether this rank has seen nothing of the block so far. Its bytes here are zero, private and public ones.
-  bool looks_untouched(const Block& b) const;
+  bool looks_untouched(const HeldBlock& b) const;
 
-  // Where a look for the newest version begins, if no notice gives it.
-  Rank first_place_to_look(const Block& b) const;
-  // What a look at the home asks for.
-  LookRequest request_for(const Block& b, BytesFrom from, LinesWanted lines = {}) const;
+  // The rank where the search for the newest version begins, if no notice names it.
+  Rank first_place_to_look(const HeldBlock& b) const;
+  // The request of a look at the home.
+  LookRequest request_for(const HeldBlock& b, BytesFrom from, LinesWanted lines = {}) const;
 
  private:
   enum class Outcome { accepted, elsewhere, changed, not_at_readers };
-  Task<> fetch_once(Block& b);
-  Task<> fetch_into(Block& b, std::byte* target);
-  Task<bool> fetch_by_hint(Block& b, std::byte* target);
-  Task<Outcome> fetch_from(Block& b, std::byte* target, Rank* peer, bool relayed_in_vain);
-  BytesFrom bytes_from(const Block& b, bool relayed_in_vain) const;
-  Task<> fetch_under_lock(Block& b, std::byte* target);
+  Task<> fetch_once(HeldBlock& b);
+  Task<> fetch_into(HeldBlock& b, std::byte* target);
+  Task<bool> fetch_by_hint(HeldBlock& b, std::byte* target);
+  Task<Outcome> fetch_from(HeldBlock& b, std::byte* target, Rank* peer, bool relayed_in_vain);
+  BytesFrom bytes_from(const HeldBlock& b, bool relayed_in_vain) const;
+  Task<> fetch_under_lock(HeldBlock& b, std::byte* target);
 
   Ground& ground_;
   Versions& versions_;

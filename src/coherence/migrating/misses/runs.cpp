@@ -1,5 +1,5 @@
-// Runs: what is read or written in sequence moves in larger units than the block. The blocks behind one that
-// was missed are opened with it, in one change of protection, and are fetched in one batch, when
+// Runs: sequential accesses move larger units than the block. The blocks after a missed one are opened with
+// it, in one change of protection, and fetched in one batch, when
 // - a stream leads there (stream_detector.h), or
 // - they were used the last time: read again after an invalidation, or changed while they were writable.
 // A block that came along in vain is left to fault by itself. So blocks can be small, for the sake of data
@@ -48,8 +48,8 @@ class Answers {
 
 }  // namespace
 
-// What one batch brings from the home of a run: a look at each block, its bytes if they are wanted, and then
-// what tells whether the home was still the home, for all.
+// One batch to the home of a run: a look at each block, its bytes if they are wanted, and then the words that
+// tell whether the home was still the home, for all blocks.
 struct Runs::Look {
   Look(BufferPool& pool, std::size_t count) : answers(pool, count) {}
 
@@ -75,14 +75,15 @@ struct Runs::Copies {
   std::array<Step, 2 * Run::blocks_max + 1> steps;
 };
 
-bool Runs::comes_along(const Block& b, vm::Access wanted, bool in_stream) const {
+bool Runs::comes_along(const HeldBlock& b, vm::Access wanted, bool in_stream) const {
   const bool worth_it = rules::is_worth_fetching_ahead(b.entry, ground_.parameters);
   return !ground_.store.has_private_parts(b) && rules::comes_along(b.entry, wanted, in_stream, worth_it);
 }
 
-// Of a run, its leader included. One is under way at a time, so the line stands idle for a round trip with
-// each: a run is a multiple of what the line holds.
-std::size_t Runs::length_max(const Block& next, std::size_t block_bytes) const {
+// The length of a run, its leader included. One run is under way at a time, so the link is idle for a round
+// trip with each: a run is a multiple of the link's bandwidth-delay product.
+std::size_t Runs::length_max(const HeldBlock& next, std::size_t block_bytes) const {
+  MUSUBI_CHECK(block_bytes != 0);
   constexpr std::size_t lines_per_run = 8;
   const Parameters& parameters = ground_.parameters;
   const std::size_t line_bytes = ground_.fabric.capabilities(source_of(next).rank).line_bytes;
@@ -91,7 +92,7 @@ std::size_t Runs::length_max(const Block& next, std::size_t block_bytes) const {
   return std::min(Run::blocks_max, bytes / block_bytes);
 }
 
-void Runs::gather(const Block& leader, vm::Access wanted, Run& run) {
+void Runs::gather(const HeldBlock& leader, vm::Access wanted, Run& run) {
   MUSUBI_CHECK(run.count == 0);
   // A plain flag that came along would be read ahead of its data. Only blocks whose bytes are here come along
   // then.
@@ -107,15 +108,15 @@ void Runs::gather(const Block& leader, vm::Access wanted, Run& run) {
   while (run.count + 1 < most && run.first.value + run.count < end) {
     const BlockId id{run.first.value + run.count};
     if (!vm::is_in_use(segment, id.value - segment.first_block.value)) break;
-    std::optional<Gate::Pass> pass = ground_.gate(id).try_enter();
-    if (!pass) break;
-    const Block b = ground_.block(id);
+    std::optional<HeldBlock> entered = ground_.try_enter(id);
+    if (!entered) break;
+    HeldBlock& b = *entered;
     if (!comes_along(b, wanted, run.count < ahead) || (valid_only && !rules::is_valid(b.entry))) break;
     if (run.count == 0) most = length_max(b, segment.block_bytes);
-    if (wanted == vm::Access::read && b.entry.was_invalidated) ++b.entry.fetches_ahead;
+    if (wanted == vm::Access::read && b.entry.habits.was_invalidated) ++b.entry.habits.fetches_ahead;
     Run::Member& member = run.members[run.count++];
-    member.pass.emplace(std::move(*pass));
     member.was_valid = rules::is_valid(b.entry);
+    member.block.emplace(std::move(b));
   }
   if (run.count != 0) streams.opened(leader.id, run.id(run.count));
 }
@@ -124,7 +125,7 @@ Task<> Runs::make_valid(Run& run, vm::Access wanted) {
   std::size_t valid = 0;
   while (valid < run.count) {
     const std::size_t begin = valid;
-    const Block b = ground_.block(run.id(begin));
+    HeldBlock& b = ground_.look_again(run.block(begin));
     if (run.members[begin].was_valid) {
       ++valid;
       continue;
@@ -132,15 +133,12 @@ Task<> Runs::make_valid(Run& run, vm::Access wanted) {
     if (wanted == vm::Access::write && fetches_.looks_untouched(b)) {
       valid = co_await touch_first(run, begin);
     } else if (ground_.is_home(b)) {
-      Block here = b;
-      const bool at_home = co_await leases_.redate_at_home(here);
+      const bool at_home = co_await leases_.redate_at_home(b);
       if (at_home) ++valid;
     } else {
       const Source source = source_of(b);
       std::size_t end = begin + 1;
-      while (end < run.count && !run.members[end].was_valid &&
-             source_of(ground_.block(run.id(end))) == source)
-        ++end;
+      while (end < run.count && !run.members[end].was_valid && source_of(run.block(end)) == source) ++end;
       // Not by a conditional expression: gcc 12 gets that wrong and may carry out both.
       if (source.by_hint) {
         valid += co_await fetch_by_hint(run, begin, end, source.rank);
@@ -149,9 +147,8 @@ Task<> Runs::make_valid(Run& run, vm::Access wanted) {
       }
     }
     for (std::size_t i = begin; i < valid; ++i) {
-      Entry& e = ground_.store.entry(run.id(i));
-      leases_.watch(run.id(i), e);
-      if (e.read_ts < ground_.times.acquired()) valid = i;
+      leases_.watch(run.block(i));
+      if (run.block(i).entry.held.read_ts < ground_.times.acquired()) valid = i;
     }
     if (valid == begin) break;
   }
@@ -159,29 +156,28 @@ Task<> Runs::make_valid(Run& run, vm::Access wanted) {
   run.shorten(valid);
 }
 
-// Nobody has written the blocks yet. Each has a lock of its own at its initial home, mostly the same rank's,
+// No rank has written the blocks yet. Each has a lock of its own at its initial home, mostly the same rank's,
 // so their trips overlap. Result: up to which member the run is valid now.
 Task<std::size_t> Runs::touch_first(Run& run, std::size_t begin) {
+  MUSUBI_CHECK(begin < run.count);
   TaskGroup touches(Run::blocks_max);
   std::size_t end = begin;
   for (; end < run.count && !run.members[end].was_valid; ++end) {
-    const BlockId id = run.id(end);
-    if (!fetches_.looks_untouched(ground_.block(id))) break;
-    co_await touches.admit(touch_member(id));
+    if (!fetches_.looks_untouched(run.block(end))) break;
+    co_await touches.admit(touch_member(run.block(end)));
   }
   co_await touches.drain();
   co_return end;
 }
 
-Task<> Runs::touch_member(BlockId id) {
-  Block b = ground_.block(id);
+Task<> Runs::touch_member(HeldBlock& b) {
   co_await fetches_.fetch_for_writing(b);
 }
 
-Source Runs::source_of(const Block& b) const {
+Source Runs::source_of(const HeldBlock& b) const {
   const Entry& e = b.entry;
   if (ground_.own_word(b).tag() != Ownership::link) return {ground_.self(), false};
-  if (ground_.names_a_copy(e)) return {e.hint_writer, true};
+  if (ground_.names_a_copy(e)) return {e.known.writer(), true};
   return {fetches_.first_place_to_look(b), false};
 }
 
@@ -193,9 +189,9 @@ Task<std::size_t> Runs::fetch_by_hint(Run& run, std::size_t begin, std::size_t e
   Copies batch(lines_.answers(), length);
   std::size_t steps = 0;
   for (std::size_t i = 0; i < length; ++i) {
-    const Block b = ground_.block(run.id(begin + i));
+    const HeldBlock& b = run.block(begin + i);
     const LinesWanted lines = lines_.wanted(b, LinesAnswer<CopyResult>::room);
-    batch.requests[i] = {b.id.value, b.entry.hint_write_ts.value, 0, 1, lines};
+    batch.requests[i] = {b.id.value, b.entry.known.newest.write_ts.value, 0, 1, lines};
     batch.steps[steps++] = call(copy_procedure, batch.requests[i], batch.answers[i]);
     batch.steps[steps++] = fabric::if_verdict(
         copies::here, fabric::get(published_region, b.extent.offset, b.own, b.extent.bytes));
@@ -206,10 +202,10 @@ Task<std::size_t> Runs::fetch_by_hint(Run& run, std::size_t begin, std::size_t e
   std::size_t valid = 0;
   bool all_came = true;
   for (std::size_t i = 0; i < length; ++i) {
-    Block b = ground_.block(run.id(begin + i));
+    HeldBlock& b = ground_.look_again(run.block(begin + i));
     const LinesAnswer<CopyResult>& answer = batch.answers[i];
     const fabric::Verdict verdict = answer.end.verdict;
-    if (verdict == copies::here) b.entry.bytes_lost = true;
+    if (verdict == copies::here) b.entry.copy.bytes_lost = true;
     all_came = all_came && (verdict == copies::here || verdict == copies::in_lines) &&
                !ground_.is_given_back(answer.result.version, batch.words_after[i].version);
     if (!all_came) continue;
@@ -218,7 +214,7 @@ Task<std::size_t> Runs::fetch_by_hint(Run& run, std::size_t begin, std::size_t e
     } else {
       ground_.count_fetch(b);
     }
-    arrivals_.accept(b, {b.entry.hint_write_ts, b.entry.hint_read_ts}, b.own,
+    arrivals_.accept(b, {b.entry.known.newest.write_ts, b.entry.known.newest.read_ts}, b.own,
                      Giver{writer, answer.result.atomic_words});
     ++valid;
   }
@@ -228,12 +224,13 @@ Task<std::size_t> Runs::fetch_by_hint(Run& run, std::size_t begin, std::size_t e
 // One trip. Words of several blocks may be torn against each other; each word is whole. So all owner words
 // are brought, and then the versions. Result: as above.
 Task<std::size_t> Runs::fetch_from_home(Run& run, std::size_t begin, std::size_t end, Rank peer) {
+  MUSUBI_CHECK(begin < end && end <= run.count);
   if (peer == ground_.self()) co_return 0;
   const std::size_t length = end - begin;
   Look look(lines_.answers(), length);
   std::size_t steps = 0;
   for (std::size_t i = 0; i < length; ++i) {
-    const Block b = ground_.block(run.id(begin + i));
+    const HeldBlock& b = run.block(begin + i);
     look.requests[i] =
         fetches_.request_for(b, BytesFrom::home, lines_.wanted(b, LinesAnswer<LookResult>::room));
     const auto get_bytes = [&](fabric::RegionId region) {
@@ -250,14 +247,15 @@ Task<std::size_t> Runs::fetch_from_home(Run& run, std::size_t begin, std::size_t
   look.steps[steps++] = get_words(look.versions_after);
   co_await fabric::transfer(ground_.fabric, peer, std::span<const Step>(look.steps.data(), steps));
   for (std::size_t i = 0; i < length; ++i) {
-    if (look.brings_bytes(i)) ground_.store.entry(run.id(begin + i)).bytes_lost = true;
+    if (look.brings_bytes(i)) ground_.store.entry(run.id(begin + i)).copy.bytes_lost = true;
   }
   std::size_t valid = 0;
-  while (valid < length && accept_from_home(ground_.block(run.id(begin + valid)), peer, look, valid)) ++valid;
+  while (valid < length && accept_from_home(ground_.look_again(run.block(begin + valid)), peer, look, valid))
+    ++valid;
   co_return valid;
 }
 
-bool Runs::accept_from_home(Block b, Rank peer, const Look& look, std::size_t i) {
+bool Runs::accept_from_home(HeldBlock& b, Rank peer, const Look& look, std::size_t i) {
   const fabric::Verdict verdict = look.answers[i].end.verdict;
   if (verdict == looks::elsewhere || verdict == looks::changing) return false;
   const LookResult& found = look.answers[i].result;
@@ -268,39 +266,37 @@ bool Runs::accept_from_home(Block b, Rank peer, const Look& look, std::size_t i)
   if (look.brings_bytes(i)) ground_.count_fetch(b);
   if (verdict == looks::in_lines) lines_.lay(b, b.own, look.answers[i].lines, look.answers[i].came());
   if (!moved) ground_.count(Counter::renewals);
-  b.entry.bytes_lost = false;  // those of the same version have come
+  b.entry.copy.bytes_lost = false;  // those of the same version have come
   arrivals_.accept(b, {LogicalTime{found.words.write_ts}, LogicalTime{found.leased_until}},
                    moved ? b.own : nullptr, giver_of(peer, found.words));
   return true;
 }
 
-void Runs::set_open(const Block& b, vm::Access wanted) {
+void Runs::set_open(const HeldBlock& b, vm::Access wanted) {
   Entry& e = b.entry;
-  MUSUBI_CHECK(!e.pinned && !e.bytes_lost);
+  MUSUBI_CHECK(!e.copy.pinned && !e.copy.bytes_lost);
   ground_.note_resident(b);
   e.came_in = 0;
-  e.rested = false;
-  e.state = rules::when_opened(e.state, wanted);
+  e.copy.rested = false;
+  e.copy.state = rules::when_opened(e.copy.state, wanted);
   if (wanted == vm::Access::read) return;
-  e.idle_releases = 0;
+  e.habits.idle_releases = 0;
   e.compared_in = 0;
-  e.last_opening = e.gave_up_copy ? Opening::changed : Opening::in_vain;
+  e.habits.last_opening = e.published.given_up ? Opening::changed : Opening::in_vain;
 }
 
-void Runs::list_all(BlockId leader, const Run& run) {
-  for (std::size_t i = 0; i <= run.count; ++i) {
-    const BlockId id{leader.value + i};
-    ground_.list(id, ground_.store.entry(id));
-  }
+void Runs::list_all(HeldBlock& leader, Run& run) {
+  ground_.list(leader);
+  for (std::size_t i = 0; i < run.count; ++i) ground_.list(run.block(i));
 }
 
-void Runs::open(const Block& leader, bool leader_was_valid, vm::Access wanted, Run& run) {
+void Runs::open(HeldBlock& leader, bool leader_was_valid, vm::Access wanted, Run& run) {
   set_open(leader, wanted);
-  for (std::size_t i = 0; i < run.count; ++i) set_open(ground_.block(run.id(i)), wanted);
+  for (std::size_t i = 0; i < run.count; ++i) set_open(run.block(i), wanted);
   ground_.count(Counter::opened_along, run.count);
   // Before the pages open: another thread of the rank may write to them at once and release.
   const bool late = ground_.injected(InjectedBug::listed_too_late);
-  if (wanted == vm::Access::write && !late) list_all(leader.id, run);
+  if (wanted == vm::Access::write && !late) list_all(leader, run);
   const auto was_valid = [&](std::size_t i) {
     return i == 0 ? leader_was_valid : run.members[i - 1].was_valid;
   };
@@ -317,7 +313,7 @@ void Runs::open(const Block& leader, bool leader_was_valid, vm::Access wanted, R
     }
     begin = end;
   }
-  if (wanted == vm::Access::write && late) list_all(leader.id, run);
+  if (wanted == vm::Access::write && late) list_all(leader, run);
 }
 
 }  // namespace musubi::coherence::migrating

@@ -1,6 +1,6 @@
-// Finds streams: blocks missed one behind the other. As with the prefetchers of processors, a stream that
-// goes on is followed further each time, and a few streams may go on side by side. A new one takes the place
-// of the one that was missed longest ago.
+// Finds streams: blocks missed one after the other. As with the prefetchers of processors, a stream that goes
+// on is followed further each time, and a few streams may go on side by side. A new one takes the place of
+// the one that was missed longest ago.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/ids.h"
 #include "base/spin_lock.h"
 
@@ -15,8 +16,8 @@ namespace musubi::coherence::migrating {
 
 class StreamDetector {
  public:
-  // `block` was missed. Result: how many blocks behind it the stream to which it belongs makes likely, 0 for
-  // the first of a stream. Any thread.
+  // `block` was missed. Result: how many blocks after it its stream makes likely, 0 for the first of a
+  // stream. Any thread.
   std::uint32_t missed(BlockId block) {
     lock_.lock();
     Stream* stream = std::find_if(streams_.begin(), streams_.end(),
@@ -33,8 +34,9 @@ class StreamDetector {
     lock_.unlock();
     return length;
   }
-  // The blocks behind the missed one up to `end` were opened with it: the stream's next miss is there.
+  // The blocks after the missed one up to `end` were opened with it: the stream's next miss is there.
   void opened(BlockId missed, BlockId end) {
+    MUSUBI_CHECK(end > missed);
     lock_.lock();
     for (Stream& stream : streams_) {
       if (stream.next == missed.value + 1) stream.next = end.value;

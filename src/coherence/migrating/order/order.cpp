@@ -23,8 +23,8 @@ Task<bool> Order::acquire_ended(std::uint32_t number) {
 
 // Another thread of this rank may write data, and then its flag, while a release is between the two blocks:
 // the flag then goes out before the data. A second release of the same kind would bring the data, and perhaps
-// the next flag. So this one stops the blocks that have changed again, until none of the others has changed.
-// The stopped blocks then hold all that their threads wrote up to some moment.
+// the next flag. So this one stops the blocks that have changed again, until no other block has changed. The
+// stopped blocks then hold all that their threads wrote up to some moment.
 Task<> Order::release_as_of_now() {
   if (ground_.injected(InjectedBug::not_as_of_now) || ground_.has_no_one_to_tell()) co_return;
   auto pass = co_await ground_.release_gate.enter();
@@ -41,9 +41,9 @@ Task<> Order::release_as_of_now() {
   holds_.hold_writes(false);
 }
 
-// Stacks cannot be stopped. They are copied before the moment at which all others stop, for flags that lie
-// there. If they have changed until then they are copied again, for data that lies there. A stack that
-// changes all the time would keep this from ending.
+// Stacks cannot be stopped. They are copied before the moment at which all other blocks stop, for the sake of
+// flags on them. If they have changed by then they are copied again, for the sake of data on them. A stack
+// that changes all the time would keep this from ending.
 Task<std::size_t> Order::hold_and_copy_stacks(std::span<BlockId> listed, TaskGroup& elsewhere) {
   constexpr unsigned attempts_max = 3;
   std::size_t held = 0;
@@ -56,10 +56,9 @@ Task<std::size_t> Order::hold_and_copy_stacks(std::span<BlockId> listed, TaskGro
 }
 
 // No rank has taken anything of the block. From now on a rank takes live bytes, and asks for a release.
-bool Order::is_unread(const Block& b) const {
+bool Order::is_unread(const HeldBlock& b) const {
   const bool at_home = ground_.own_word(b).tag() == remote_lock::Ownership::unlocked;
-  return at_home && ground_.shared(b.words.public_ts).load() == 0 &&
-         ground_.shared(b.words.read_ts).load() == b.words.write_ts;
+  return at_home && !ground_.has_public_copy(b) && ground_.shared(b.words.read_ts).load() == b.words.write_ts;
 }
 
 // Result: how many are held; they stand in front, `held` of them from the beginning.
@@ -67,14 +66,13 @@ Task<std::size_t> Order::hold_changed(std::span<BlockId> listed, std::size_t hel
   for (std::size_t before = listed.size() + 1; before != held;) {
     before = held;
     for (std::size_t i = held; i < listed.size(); ++i) {
-      auto pass = co_await ground_.gate(listed[i]).enter();
-      Block b = ground_.block(listed[i]);
+      HeldBlock b = co_await ground_.enter(listed[i]);
       Entry& e = b.entry;
-      MUSUBI_CHECK(e.listed && !e.pinned);
-      if (e.state == State::writable) {
-        if (e.gave_up_copy ? is_unread(b) : !twins_.differs(b)) continue;
+      MUSUBI_CHECK(e.queues.releases && !e.copy.pinned);
+      if (e.copy.state == State::writable) {
+        if (e.published.given_up ? is_unread(b) : !twins_.differs(b)) continue;
         ground_.vm.downgrade({b.id, 1});
-        e.state = State::readable_dirty;
+        e.copy.state = State::readable_dirty;
       }
       std::swap(listed[i], listed[held++]);
     }

@@ -48,7 +48,7 @@ class Order final : public Ordering {
 
  private:
   Task<> end_of_gated();
-  bool is_unread(const Block& b) const;
+  bool is_unread(const HeldBlock& b) const;
   Task<std::size_t> hold_changed(std::span<BlockId> listed, std::size_t held);
   Task<std::size_t> hold_and_copy_stacks(std::span<BlockId> listed, TaskGroup& elsewhere);
 

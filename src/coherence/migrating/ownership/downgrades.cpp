@@ -12,56 +12,57 @@
 namespace musubi::coherence::migrating {
 
 // A release has compared the block: whether it stays writable.
-bool Downgrades::stays_writable(const Block& b, bool changed) {
+bool Downgrades::stays_writable(const HeldBlock& b, bool changed) {
   Entry& e = b.entry;
   if (changed) {
-    e.last_opening = Opening::changed;
-    e.idle_releases = 0;
+    e.habits.last_opening = Opening::changed;
+    e.habits.idle_releases = 0;
   } else {
-    ++e.idle_releases;
+    ++e.habits.idle_releases;
   }
-  const bool is_unread_live = e.gave_up_copy && ground_.shared(b.words.read_ts).load() == b.words.write_ts;
+  const bool is_unread_live =
+      e.published.given_up && ground_.shared(b.words.read_ts).load() == b.words.write_ts;
   return rules::stays_writable(e, changed, is_unread_live, ground_.comparison_cost.is_high(),
                                ground_.parameters);
 }
 
-void Downgrades::protect(Block& b, bool quiescent) {
+void Downgrades::protect(HeldBlock& b, bool quiescent) {
   Entry& e = b.entry;
-  MUSUBI_CHECK(e.state == State::writable && !e.pinned);
+  MUSUBI_CHECK(e.copy.state == State::writable && !e.copy.pinned);
   ground_.count(Counter::downgrades);
   if (quiescent) {
     to_downgrade_.add(b.id);
-    e.state = State::readable_clean;
-  } else if (ground_.quiescence) {
+    e.copy.state = State::readable_clean;
+  } else if (ground_.is_quiescent()) {
     ground_.vm.downgrade({b.id, 1});
-    e.state = State::readable_clean;
+    e.copy.state = State::readable_clean;
   } else {
     ground_.vm.downgrade({b.id, 1});
     // A thread may have written between the comparison and the downgrade.
-    e.state = twins_.differs(b) ? State::readable_dirty : State::readable_clean;
+    e.copy.state = twins_.differs(b) ? State::readable_dirty : State::readable_clean;
   }
-  e.published_equals = !e.gave_up_copy;
+  e.published.equals = !e.published.given_up;
 }
 
-void Downgrades::after_comparison(Block& b, bool changed, bool quiescent) {
+void Downgrades::after_comparison(HeldBlock& b, bool changed, bool quiescent) {
   Entry& e = b.entry;
   ground_.comparison_cost.add(b.extent.bytes);
-  if (e.pinned) return;
-  MUSUBI_CHECK(!e.bytes_lost);
-  if (e.state != State::writable) {
-    const State next = rules::when_released(e.state);
-    if (next != e.state) e.published_equals = true;
-    e.state = next;
+  if (e.copy.pinned) return;
+  MUSUBI_CHECK(!e.copy.bytes_lost);
+  if (e.copy.state != State::writable) {
+    const State next = rules::when_released(e.copy.state);
+    if (next != e.copy.state) e.published.equals = true;
+    e.copy.state = next;
     return;
   }
-  const bool stays = stays_writable(b, changed) || (e.gave_up_copy && !quiescent);
+  const bool stays = stays_writable(b, changed) || (e.published.given_up && !quiescent);
   if (!stays) {
     protect(b, quiescent);
-    if (e.state == State::readable_clean) return;
+    if (e.copy.state == State::readable_clean) return;
   } else {
     e.compared_in = ground_.quiescence.number();
   }
-  ground_.list(b.id, e);
+  ground_.list(b);
 }
 
 void Downgrades::downgrade_all() {

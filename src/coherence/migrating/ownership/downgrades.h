@@ -1,4 +1,4 @@
-// How long a block stays writable. All functions but the last run under the block's gate.
+// How long a block stays writable.
 #pragma once
 
 #include "coherence/migrating/copies/run_builder.h"
@@ -10,16 +10,16 @@ class Downgrades {
  public:
   Downgrades(Ground& ground, Twins& twins) : ground_(ground), twins_(twins), to_downgrade_(ground.space) {}
 
-  // A release has compared the block, and published what changed. `quiescent`: as Protocol::release().
-  void after_comparison(Block& b, bool changed, bool quiescent);
+  // A release has compared the block, and published the changes. `quiescent`: as Protocol::release().
+  void after_comparison(HeldBlock& b, bool changed, bool quiescent);
   // The block is writable, and its bytes were released: the next write to it faults.
-  void protect(Block& b, bool quiescent);
+  void protect(HeldBlock& b, bool quiescent);
 
-  // Carries out what protect() left to the end of a quiescent release.
+  // Carries out the changes of protection that protect() left to the end of a quiescent release.
   void downgrade_all();
 
  private:
-  bool stays_writable(const Block& b, bool changed);
+  bool stays_writable(const HeldBlock& b, bool changed);
 
   Ground& ground_;
   Twins& twins_;

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t mark_steps = VisitLayout::levels + 1;
 
 // The steps that mark the blocks of the run, from below, and count the visit last; puts them to `to`, which
-// has room for mark_steps. `before`: a place for what is not needed, until the steps are done.
+// has room for mark_steps. `before`: a place for a result that is not needed, until the steps are done.
 void mark(const VisitLayout& layout, vm::BlockRun run, fabric::Step* to, std::uint64_t* before) {
   static constexpr std::array<std::byte, VisitLayout::fanout> set = [] {
     std::array<std::byte, VisitLayout::fanout> bytes{};
@@ -38,9 +38,9 @@ void mark(const VisitLayout& layout, vm::BlockRun run, fabric::Step* to, std::ui
 }
 
 // The words of the block, and its public copy if there is a place for it.
-class PiggybackedWords final : public remote_lock::Along {
+class PiggybackedWords final : public remote_lock::Piggyback {
  public:
-  PiggybackedWords(const Block& b, Lock& lock)
+  PiggybackedWords(const HeldBlock& b, Lock& lock)
       : steps_{fabric::get(words_region, word_offset(b.id, 0), &lock.words, sizeof lock.words),
                fabric::get(published_region, b.extent.offset, lock.place, b.extent.bytes)},
         count_(lock.place != nullptr ? 2 : 1) {}
@@ -53,17 +53,18 @@ class PiggybackedWords final : public remote_lock::Along {
 
 }  // namespace
 
-Task<Lock> Takeovers::lock(const Block& b, std::byte* place) {
+Task<Lock> Takeovers::lock(const HeldBlock& b, std::byte* place) {
   Lock lock{};
   lock.place = place;
   PiggybackedWords along(b, lock);
-  const remote_lock::Taken taken = co_await ground_.locks.lock(b.id.value, b.initial_home, &along);
+  const remote_lock::Acquisition taken = co_await ground_.locks.lock(b.id.value, b.initial_home, &along);
   lock.previous = taken.previous;
   lock.knows_words = taken.was_along;
   co_return lock;
 }
 
-Task<> Takeovers::learn_words(const Block& b, Lock& lock) {
+Task<> Takeovers::learn_words(const HeldBlock& b, Lock& lock) {
+  MUSUBI_CHECK(lock.previous != ground_.self());
   if (lock.knows_words) co_return;
   const std::array<Step, 1> words{
       fabric::get(words_region, word_offset(b.id, 0), &lock.words, sizeof lock.words)};
@@ -71,7 +72,7 @@ Task<> Takeovers::learn_words(const Block& b, Lock& lock) {
   lock.knows_words = true;
 }
 
-Task<Version> Takeovers::bring_newest(Block& b, Lock& lock) {
+Task<Version> Takeovers::bring_newest(HeldBlock& b, Lock& lock) {
   Entry& e = b.entry;
   if (lock.previous == ground_.self()) {
     co_return ground_.version_at_home(b);
@@ -94,12 +95,12 @@ Task<Version> Takeovers::bring_newest(Block& b, Lock& lock) {
   co_return Version{LogicalTime{lock.words.write_ts}, LogicalTime{lock.words.read_ts}};
 }
 
-Task<> Takeovers::become_home(Block& b, const Lock& lock, std::byte* target) {
+Task<> Takeovers::become_home(HeldBlock& b, const Lock& lock, std::byte* target) {
   Entry& e = b.entry;
   MUSUBI_CHECK(lock.previous != ground_.self(), "block %lu: home without knowing it",
                static_cast<unsigned long>(b.id.value));
   const BlockWords words = co_await take_from_home(b, lock, target);
-  if (target == b.own) e.bytes_lost = true;
+  if (target == b.own) e.copy.bytes_lost = true;
   ground_.count(Counter::home_migrations);
   const Version version =
       rules::name_taken_version({LogicalTime{words.write_ts}, LogicalTime{words.read_ts}},
@@ -107,7 +108,7 @@ Task<> Takeovers::become_home(Block& b, const Lock& lock, std::byte* target) {
   arrivals_.accept(b, version, target, giver_of(lock.previous, words));
   if (!rules::is_dirty(e)) {
     twins_.publish_changes(b);
-    e.published_equals = true;
+    e.published.equals = true;
   }
   versions_.store(b, version);
   versions_.end_critical_section(b);
@@ -115,11 +116,12 @@ Task<> Takeovers::become_home(Block& b, const Lock& lock, std::byte* target) {
 }
 
 // Brings the version of the rank that had the lock before. If that rank keeps the block unpublished, its live
-// bytes become our base. We also write them to its public copy: the twin of what its program writes from now
-// on. Bytes that its program wrote meanwhile differ from that twin, or are in it. A block that sleeps is
-// marked first: a release of that rank which does not find the mark has begun before the bytes are read. A
-// block at rest has no changes there and is not open: it needs no twin.
-Task<BlockWords> Takeovers::take_from_home(Block& b, const Lock& lock, std::byte* target) {
+// bytes become our base. We also write them to its public copy: the twin for all further writes of its
+// program. Bytes that its program wrote in the meantime differ from that twin, or are in it. A block that
+// sleeps is marked first: a release of that rank which does not find the mark has begun before the bytes are
+// read. A block at rest has no changes there and is not open: it needs no twin.
+Task<BlockWords> Takeovers::take_from_home(HeldBlock& b, const Lock& lock, std::byte* target) {
+  MUSUBI_CHECK(lock.previous != ground_.self() && target != nullptr && target != b.published);
   const Rank home = lock.previous;
   BlockWords words = lock.words;
   const bool has_come = lock.knows_words && lock.place == target;
@@ -137,7 +139,7 @@ Task<BlockWords> Takeovers::take_from_home(Block& b, const Lock& lock, std::byte
     const bool marks = words.sleeps() && !ground_.injected(InjectedBug::taker_without_mark);
     co_await fabric::transfer(ground_.fabric, home,
                               std::span<const Step>(takes).subspan(marks ? 0 : mark_steps));
-    // No step may use what an earlier one of its batch has fetched.
+    // No step may use the result of an earlier step of its batch.
     const std::array<Step, 2> twin{
         fabric::put(published_region, b.extent.offset, target, b.extent.bytes),
         fabric::put(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)), &words.write_ts,

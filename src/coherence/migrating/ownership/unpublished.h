@@ -1,4 +1,4 @@
-// Blocks that nobody else reads have no public copy and no twin at their home (unpublished.cpp).
+// Blocks that no other rank reads have no public copy and no twin at their home (unpublished.cpp).
 #pragma once
 
 #include "base/task.h"
@@ -13,20 +13,20 @@ class Unpublished {
   Unpublished(Ground& ground, Versions& versions, Twins& twins, LineCopies& lines, Downgrades& downgrades)
       : ground_(ground), versions_(versions), twins_(twins), lines_(lines), downgrades_(downgrades) {}
 
-  // The block is about to be opened for writing, its gate held. Result: whether it needs no twin, because
-  // this rank is its home and nobody can hold its version.
-  Task<bool> leave_unpublished(Block& b);
-  // A release of an unpublished block that is writable: under its gate and lock, at its home.
-  void release(Block& b, Version version, bool quiescent);
+  // The block is about to be opened for writing. Result: whether it needs no twin, because this rank is its
+  // home and no other rank can hold its version.
+  Task<bool> leave_unpublished(HeldBlock& b);
+  // A release of an unpublished block that is writable: under its lock, at its home.
+  void release(HeldBlock& b, Version version, bool quiescent);
 
-  // As releases begin, one at a time: a rank that takes something of a sleeping block from here on finds what
-  // they release. Result: whether no block need wake.
+  // As releases begin, one at a time: a rank that reads or locks a sleeping block from here on finds the
+  // released bytes. Result: whether no block need wake.
   bool begin_release();
-  // Wakes the blocks of which others have taken something; all, while order is kept.
+  // Wakes the blocks that other ranks have marked; all blocks, while order is kept.
   Task<> wake_visited();
 
  private:
-  void fall_asleep(Block& b);
+  void fall_asleep(HeldBlock& b);
   bool must_all_wake() { return ground_.keeps_order() && !ground_.sleepers.empty(); }
   enum class Sleepers : bool { keep_it, drop_it };
   Task<> wake(BlockId id, Sleepers sleepers);

@@ -13,8 +13,8 @@
 // block that is at home here. While the home is elsewhere no rank does so: the maker of a version newer than
 // the copy had taken everything that it needed from here.
 //
-// To give pages back costs half of what they have cost, so a release does little of it. The service thread
-// does none: it might lose its processor while it holds the locks of blocks.
+// To give pages back costs half as much as to get them, so a release gives back few. The service thread does
+// none: it might lose its processor while it holds the locks of blocks.
 #include "coherence/migrating/releases/copy_reclaim.h"
 
 #include <algorithm>
@@ -58,7 +58,8 @@ Task<> CopyReclaim::give_back() {
 // Looks at the next copies that lie side by side, and gives back those before the first that is needed. Takes
 // the gates of all, and the locks of those at home here; waits for none of these. Result: bytes.
 Task<std::size_t> CopyReclaim::give_back_run(std::size_t end, std::size_t bytes_max) {
-  std::array<std::optional<Gate::Pass>, run_blocks_max> passes;
+  MUSUBI_CHECK(next_ < end && end <= old_copies_.size() && bytes_max != 0);
+  std::array<std::optional<HeldBlock>, run_blocks_max> held;
   std::array<bool, run_blocks_max> at_home;
   const BlockId first = old_copies_[next_];
   const vm::Segment& segment = ground_.space.segment_of(first);
@@ -67,11 +68,11 @@ Task<std::size_t> CopyReclaim::give_back_run(std::size_t end, std::size_t bytes_
     const BlockId id = old_copies_[next_];
     if (id.value != first.value + count || &ground_.space.segment_of(id) != &segment) break;
     ++next_;
-    std::optional<Gate::Pass> pass = ground_.gate(id).try_enter();
-    const Use use = pass ? look_at(ground_.block(id)) : Use::needed;
+    std::optional<HeldBlock> b = ground_.try_enter(id);
+    const Use use = b ? look_at(*b) : Use::needed;
     useless = use == Use::none_at_home || use == Use::none_elsewhere;
     if (useless) {
-      passes[count].emplace(std::move(*pass));
+      held[count].emplace(std::move(*b));
       at_home[count++] = use == Use::none_at_home;
     } else {
       twins_.copies().add(id);
@@ -81,30 +82,27 @@ Task<std::size_t> CopyReclaim::give_back_run(std::size_t end, std::size_t bytes_
   }
   if (count == 0) co_return 0;
   for (std::size_t i = 0; i < count; ++i) {
-    Block b = ground_.block(BlockId{first.value + i});
-    forget(b, at_home[i]);
+    forget(ground_.look_again(*held[i]), at_home[i]);
   }
   const std::size_t bytes = count * segment.block_bytes;
-  if (ground_.store.memory().pages->give_back(ground_.block(first).extent.offset, bytes)) {
+  if (ground_.store.memory().pages->give_back(held[0]->extent.offset, bytes)) {
     ground_.count(Counter::given_back_bytes, bytes);
   }
   for (std::size_t i = 0; i < count; ++i) {
     if (!at_home[i]) continue;
-    Block b = ground_.block(BlockId{first.value + i});
-    versions_.end_critical_section(b);
-    co_await ground_.locks.unlock(b.id.value);
+    versions_.end_critical_section(*held[i]);
+    co_await ground_.locks.unlock(held[i]->id.value);
   }
   co_return bytes;
 }
 
-// Under the gate.
-CopyReclaim::Use CopyReclaim::look_at(const Block& b) {
+CopyReclaim::Use CopyReclaim::look_at(const HeldBlock& b) {
   Entry& e = b.entry;
-  const bool used = e.copy_used;
-  e.copy_used = false;
-  if (used || e.pinned) return Use::needed;
+  const bool used = e.habits.copy_written;
+  e.habits.copy_written = false;
+  if (used || e.copy.pinned) return Use::needed;
   if (ground_.own_word(b).tag() == Ownership::link) {
-    const LogicalTime public_ts{ground_.shared(b.words.public_ts).load()};
+    const LogicalTime public_ts = ground_.public_ts(b);
     const LogicalTime named_here{ground_.shared(b.words.write_ts).load()};
     return rules::copy_is_needless_elsewhere(e, public_ts, named_here) ? Use::none_elsewhere : Use::needed;
   }
@@ -113,11 +111,11 @@ CopyReclaim::Use CopyReclaim::look_at(const Block& b) {
   return needless ? Use::none_at_home : Use::needed_and_locked;
 }
 
-void CopyReclaim::forget(Block& b, bool at_home) {
+void CopyReclaim::forget(HeldBlock& b, bool at_home) {
   Entry& e = b.entry;
-  MUSUBI_CHECK(e.has_copy && !e.pinned);
-  e.has_copy = false;
-  e.published_equals = false;
+  MUSUBI_CHECK(e.queues.copies && !e.copy.pinned);
+  e.queues.copies = false;
+  e.published.equals = false;
   if (!ground_.injected(InjectedBug::dropped_copy_not_told)) {
     if (at_home && !b.words.unpublished()) {
       versions_.give_up_public_copy(b);

@@ -1,4 +1,4 @@
-// Public copies that nobody needs any more give their memory back (copy_reclaim.cpp).
+// Public copies that no rank needs any more give their memory back (copy_reclaim.cpp).
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ class CopyReclaim {
       : ground_(ground), versions_(versions), twins_(twins) {}
 
   bool is_look_due() const;
-  // Looks at some of the copies, and gives back those that nobody needs.
+  // Looks at some of the copies, and gives back those that no rank needs.
   Task<> give_back();
 
  private:
   enum class Use : std::uint8_t { needed, needed_and_locked, none_elsewhere, none_at_home };
   Task<std::size_t> give_back_run(std::size_t end, std::size_t bytes_max);
-  Use look_at(const Block& b);
-  void forget(Block& b, bool at_home);
+  Use look_at(const HeldBlock& b);
+  void forget(HeldBlock& b, bool at_home);
 
   Ground& ground_;
   Versions& versions_;

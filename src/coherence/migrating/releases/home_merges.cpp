@@ -1,12 +1,13 @@
-// The bytes of others stay at the home: the copy here goes on to be of the version that it was, with the
-// changes of this rank, until a notice or its time ends it. Only if no other rank had changed that version it
-// is the new one.
+// The bytes of other writers stay at the home: the copy here goes on to be of the version that it was, with
+// the changes of this rank, until a notice or its time ends it. Only if no other rank had changed that
+// version it is the new one.
 #include "coherence/migrating/releases/home_merges.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
+#include "base/check.h"
 #include "coherence/regions.h"
 #include "coherence/rules/leases.h"
 #include "coherence/rules/states.h"
@@ -15,7 +16,7 @@
 
 namespace musubi::coherence::migrating {
 
-Task<bool> HomeMerges::release(Block& b) {
+Task<bool> HomeMerges::release(HeldBlock& b) {
   if (!may_send(b)) co_return false;
   Entry& e = b.entry;
   const BufferPool::Buffer snapshot(ground_.store.scratch());
@@ -42,26 +43,27 @@ Task<bool> HomeMerges::release(Block& b) {
     take_result(b, home, result, sent);
   }
   ground_.count(Counter::comparisons);
-  if (!alone) co_return true;  // what differed is as it was
-  e.releases_alone = *alone;
+  if (!alone) co_return true;  // the bytes that differed are as they were
+  e.habits.releases_alone = *alone;
   ground_.count(Counter::home_merges);
   co_return true;
 }
 
 // Bytes that come must be shown at once: they go into open pages. A rank that took live bytes of this one
-// decides what the twin is.
-bool HomeMerges::may_send(const Block& b) const {
+// writes the twin.
+bool HomeMerges::may_send(const HeldBlock& b) const {
   const Entry& e = b.entry;
-  return rules::leaves_home_there(e) && !ground_.keeps_order() && !e.held_back && !e.bytes_lost &&
-         !ground_.is_home(b) && !e.gave_up_copy && !ground_.store.has_private_parts(b);
+  return rules::leaves_home_there(e) && !ground_.keeps_order() && !e.copy.held_back && !e.copy.bytes_lost &&
+         !ground_.is_home(b) && !e.published.given_up && !ground_.store.has_private_parts(b);
 }
 
-// What does not fit is cut between two words, which are never seen in parts.
-HomeMerges::Message HomeMerges::write_message(const Block& b, Changes& changes, Twin twin,
+// A run that does not fit is cut between two words, which are never seen in parts.
+HomeMerges::Message HomeMerges::write_message(const HeldBlock& b, Changes& changes, Twin twin,
                                               std::byte* message) const {
   constexpr std::size_t word = sizeof(std::uint64_t);
   const ChangesRequest request{
-      b.id.value, b.entry.write_ts.value, ground_.times.acquired().value, b.initial_home.value, twin, {}};
+      b.id.value, b.entry.held.write_ts.value, ground_.times.acquired().value, b.initial_home.value, twin,
+      {}};
   std::memcpy(message, &request, sizeof request);
   std::size_t at = sizeof request, changed = 0;
   const std::size_t little = at + rules::first_changes_bytes_max(b.extent.bytes, ground_.parameters);
@@ -81,14 +83,15 @@ HomeMerges::Message HomeMerges::write_message(const Block& b, Changes& changes, 
   return changed == 0 ? Message{} : Message{at, changed};
 }
 
-bool HomeMerges::wants_home(const Block& b, Changes& changes, const Message& first) const {
+bool HomeMerges::wants_home(const HeldBlock& b, Changes& changes, const Message& first) const {
   const bool is_all = changes.next().empty();
   if (rules::is_first_release(b.entry)) return !is_all;  // much has changed
   return rules::changes_most(first.changed + (is_all ? 0 : changes.bytes_left()), b.extent.bytes);
 }
 
-Task<fabric::Verdict> HomeMerges::send(const Block& b, Rank* home, std::span<const std::byte> message,
+Task<fabric::Verdict> HomeMerges::send(const HeldBlock& b, Rank* home, std::span<const std::byte> message,
                                        ChangesResult* result) {
+  MUSUBI_CHECK(message.size() > sizeof(ChangesRequest) && message.size() <= fabric::call_argument_bytes_max);
   unsigned links = 0;
   for (unsigned look = 0; look < rules::visit_looks_max && links <= rules::visit_links_max; ++look) {
     if (*home == ground_.self()) break;
@@ -113,10 +116,14 @@ Task<fabric::Verdict> HomeMerges::send(const Block& b, Rank* home, std::span<con
   co_return changes_at_home::refused;
 }
 
-// The twin gets what was sent, and no more: threads of this rank may have written since. Others are told
-// to ask the home, even if the whole version is here: only the home knows which lines it has changed.
-void HomeMerges::take_result(Block& b, Rank home, const ChangesResult& result,
+// The twin gets the bytes that were sent, and no more: threads of this rank may have written since. The
+// notice sends readers to the home, even if the whole version is here: only the home knows which lines it has
+// changed.
+void HomeMerges::take_result(HeldBlock& b, Rank home, const ChangesResult& result,
                              std::span<const std::byte> message) {
+  MUSUBI_CHECK(home != ground_.self() && message.size() > sizeof(ChangesRequest));
+  MUSUBI_CHECK(result.version.read_ts >= result.version.write_ts &&
+               result.version.write_ts > result.found.write_ts);
   Entry& e = b.entry;
   twins_.note_copy(b);
   if (ground_.injected(InjectedBug::sent_with_later_writes)) (void)ground_.store.copy_changes(b);
@@ -128,12 +135,12 @@ void HomeMerges::take_result(Block& b, Rank home, const ChangesResult& result,
   ground_.note_home(b, home);
   ground_.learn_atomic_words(b.words, result.atomic_words);
   const bool is_whole =
-      result.found.write_ts == e.write_ts || ground_.injected(InjectedBug::merged_taken_for_whole);
+      result.found.write_ts == e.held.write_ts || ground_.injected(InjectedBug::merged_taken_for_whole);
   if (is_whole) {
     versions_.take_from_visit(b, result.version, home);
-    if (rules::is_valid(e) && !e.pinned) leases_.watch(b.id, e);
+    if (rules::is_valid(e) && !e.copy.pinned) leases_.watch(b);
   } else {
-    e.silent_releases = 0;
+    e.habits.silent_releases = 0;
     versions_.tell_of(b, result.version, home, PublicCopy::holds_it);
   }
 }

@@ -1,5 +1,5 @@
-// A block's newest version is made here, under its lock: what this rank has changed goes on top of what the
-// home before had.
+// A block's newest version is made here, under its lock: the changes of this rank go on top of the version of
+// the home before.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,16 @@ class Publications {
         takeovers_(takeovers),
         home_atomics_(home_atomics) {}
 
-  // Waits for the lock. Under the block's gate. `modification` may be null.
-  Task<> publish(Block& b, Modification* modification);
+  // Waits for the lock. `modification` may be null.
+  Task<> publish(HeldBlock& b, Modification* modification);
 
   // As Protocol::modify() and Protocol::adopt().
   Task<> modify(BlockId block, Modification& modification);
   void adopt(BlockId first, std::uint64_t count);
 
  private:
-  bool apply(const Block& b, Modification& modification);
-  void let_rest(Block& b, bool has_come);
+  bool apply(const HeldBlock& b, Modification& modification);
+  void let_rest(HeldBlock& b, bool has_come);
 
   Ground& ground_;
   Versions& versions_;

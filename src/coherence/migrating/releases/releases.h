@@ -1,4 +1,4 @@
-// Releases: what changed becomes a new version, with this rank as its home.
+// Releases: changes become a new version, with this rank as its home.
 #pragma once
 
 #include "base/task.h"
@@ -35,15 +35,15 @@ class Releases {
   // Parts of a release, for the holder of Ground::release_gate. A block with its home elsewhere becomes a
   // task of `elsewhere`.
   Task<> release_one(BlockId id, bool quiescent, TaskGroup& elsewhere);
-  // From here on nothing that was written before can be missed by others: blocks that slept, and must be
-  // looked at, are listed.
+  // From here on no rank can miss a write before this call: blocks that slept, and must be looked at, are
+  // listed.
   Task<> begin();
   Task<> release_stacks(bool quiescent, TaskGroup& elsewhere);
 
  private:
   enum class AtHome { done, done_but_watched, not_done };
-  AtHome look_from_elsewhere(Block& b, bool quiescent);
-  AtHome release_at_home(Block& b, bool quiescent);
+  AtHome look_from_elsewhere(HeldBlock& b, bool quiescent);
+  AtHome release_at_home(HeldBlock& b, bool quiescent);
   Task<> release_elsewhere(BlockId id, bool quiescent);
 
   Ground& ground_;

@@ -15,15 +15,15 @@ class Evictions {
 
   // As Room.
   Task<std::size_t> throw_out(std::size_t bytes);
-  // Throws the copy out if it is closed and has no changes. Under its gate and the release gate. Result:
-  // whether its bytes are gone.
-  Task<bool> evict_if_unused(Block& b);
+  // Throws the copy out if it is closed and has no changes. Under the release gate. Result: whether its bytes
+  // are gone.
+  Task<bool> evict_if_unused(HeldBlock& b);
 
  private:
   Task<std::size_t> look_at(BlockId id, bool was_on_trial);
-  Task<bool> evict(Block& b);
-  Task<bool> may_be_taken_here(const Block& b);
-  void forget_public_copy(Block& b);
+  Task<bool> evict(HeldBlock& b);
+  Task<bool> may_be_taken_here(const HeldBlock& b);
+  void forget_public_copy(HeldBlock& b);
 
   Ground& ground_;
   Arrivals& arrivals_;

@@ -32,15 +32,15 @@ class HomeMigration {
  private:
   enum class Bytes : bool { stay, become_zeros };
   Task<bool> bring_to_rest(BlockId id);
-  void let_rest(Block& b, Bytes bytes);
+  void let_rest(HeldBlock& b, Bytes bytes);
   Task<bool> discard_one(BlockId id);
-  Task<> discard_copy(Block& b);
-  bool may_rest(Block& b);
-  bool has_nothing_unreleased(Block& b);
-  Task<> release_from_elsewhere(Block& b);
-  void release_closed(Block& b);
-  std::size_t give_up_copy(Block& b);
-  Task<bool> take_over_one(Block& b);
+  Task<> discard_copy(HeldBlock& b);
+  bool may_rest(HeldBlock& b);
+  bool has_nothing_unreleased(HeldBlock& b);
+  Task<> release_from_elsewhere(HeldBlock& b);
+  void release_closed(HeldBlock& b);
+  std::size_t give_up_copy(HeldBlock& b);
+  Task<bool> take_over_one(HeldBlock& b);
 
   Ground& ground_;
   Versions& versions_;

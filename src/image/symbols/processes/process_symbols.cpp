@@ -52,8 +52,8 @@ MUSUBI_EXPORT int clone(int (*function)(void*), void* stack, int flags, void* ar
     return next.get()(function, stack, flags, argument, parent_id, thread_data, child_id);
   }
   musubi::image::report_refused_call(
-      "clone was refused: what it makes would work on memory that it does not have alone, and that nobody "
-      "opens for it",
+      "clone was refused: the new thread or process would use shared memory without the page faults that "
+      "fetch it",
       "call fork or pthread_create, or posix_spawn for another program");
   errno = ENOSYS;
   return -1;

@@ -28,15 +28,10 @@ Timers* timers_of_job() noexcept {
   return job != nullptr ? &job->timers : nullptr;
 }
 
-// Works on copies: the program's structures may be in shared memory, which the kernel cannot open.
 int set_interval(int which, const itimerval* value, itimerval* before) noexcept {
   Timers* const timers = timers_of_job();
-  if (timers == nullptr) return next_set_interval.get()(which, value, before);
-  itimerval wanted{}, found{};
-  if (value != nullptr) wanted = *value;
-  const int result = timers->set_interval(which, value != nullptr ? &wanted : nullptr, &found);
-  if (result == 0 && before != nullptr) *before = found;
-  return result;
+  return timers == nullptr ? next_set_interval.get()(which, value, before)
+                           : timers->set_interval(which, value, before);
 }
 
 }  // namespace
@@ -46,11 +41,7 @@ MUSUBI_EXPORT int setitimer(int which, const itimerval* value, itimerval* before
 }
 MUSUBI_EXPORT int getitimer(int which, itimerval* now) noexcept {
   Timers* const timers = timers_of_job();
-  if (timers == nullptr) return next_get_interval.get()(which, now);
-  itimerval found{};
-  const int result = timers->get_interval(which, &found);
-  if (result == 0) *now = found;
-  return result;
+  return timers == nullptr ? next_get_interval.get()(which, now) : timers->get_interval(which, now);
 }
 
 MUSUBI_EXPORT unsigned alarm(unsigned seconds) noexcept {
@@ -80,20 +71,12 @@ MUSUBI_EXPORT int timer_create(clockid_t clock, sigevent* event, timer_t* timer)
 MUSUBI_EXPORT int timer_settime(timer_t timer, int flags, const itimerspec* value,
                                 itimerspec* before) noexcept {
   Timers* const timers = timers_of_job();
-  if (timers == nullptr) return next_set.get()(timer, flags, value, before);
-  itimerspec wanted{}, found{};
-  if (value != nullptr) wanted = *value;
-  const int result = timers->set(timer, flags, value != nullptr ? &wanted : nullptr, &found);
-  if (result == 0 && before != nullptr) *before = found;
-  return result;
+  return timers == nullptr ? next_set.get()(timer, flags, value, before)
+                           : timers->set(timer, flags, value, before);
 }
 MUSUBI_EXPORT int timer_gettime(timer_t timer, itimerspec* now) noexcept {
   Timers* const timers = timers_of_job();
-  if (timers == nullptr) return next_get.get()(timer, now);
-  itimerspec found{};
-  const int result = timers->get(timer, &found);
-  if (result == 0) *now = found;
-  return result;
+  return timers == nullptr ? next_get.get()(timer, now) : timers->get(timer, now);
 }
 MUSUBI_EXPORT int timer_getoverrun(timer_t timer) noexcept {
   Timers* const timers = timers_of_job();

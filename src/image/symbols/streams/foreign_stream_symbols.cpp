@@ -20,9 +20,9 @@ namespace {
 using musubi::image::current_job;
 using musubi::image::Job;
 using musubi::image::KernelAccess;
+using musubi::image::LocalStream;
 using musubi::image::Next;
 using musubi::image::owner_of;
-using musubi::image::StreamHere;
 using musubi::image::Streams;
 using musubi::image::StreamUse;
 using musubi::image::told;

@@ -15,8 +15,8 @@ namespace {
 
 using musubi::heap::process_heap;
 using musubi::image::current_job;
+using musubi::image::LocalStream;
 using musubi::image::Next;
-using musubi::image::StreamHere;
 using musubi::image::StreamUse;
 
 struct Conversion {
@@ -97,7 +97,7 @@ int scan(const char* format, va_list arguments, Call call) {
   MUSUBI_EXPORT int wrapped_##name(FILE* stream, const char* format, va_list arguments) __asm__(#name); \
   int wrapped_##name(FILE* stream, const char* format, va_list arguments) {                             \
     static constinit Next<int (*)(FILE*, const char*, va_list)> next(#name);                            \
-    const StreamHere here(stream, StreamUse::reading);                                                  \
+    const LocalStream here(stream, StreamUse::reading);                                                 \
     return scan(format, arguments, [&](va_list list) { return next.get()(here.get(), format, list); }); \
   }
 MUSUBI_SCAN_STREAM(vfscanf)

@@ -30,7 +30,7 @@ bool shares_results() {
 }
 
 // The buffer of one function. Concurrent callers must synchronise, as they must natively.
-class Room {
+class ResultBuffer {
  public:
   // Null: out of memory. Buffers returned earlier stay valid.
   char* of(std::size_t bytes) {
@@ -50,20 +50,20 @@ class Room {
   std::size_t bytes_ = 0;
 };
 
-char* kept_text(Room& room, const char* text) {
+char* kept_text(ResultBuffer& buffer, const char* text) {
   if (text == nullptr || !shares_results()) return const_cast<char*>(text);
   const std::size_t bytes = std::strlen(text) + 1;
-  char* const kept = room.of(bytes);
+  char* const kept = buffer.of(bytes);
   return kept == nullptr ? nullptr : static_cast<char*>(std::memcpy(kept, text, bytes));
 }
 
 // An entry with its texts, filled by a reentrant (_r) function.
 template <class Entry, class Find>
-Entry* kept_entry(Room& room, Find find) {
+Entry* kept_entry(ResultBuffer& buffer, Find find) {
   constexpr std::size_t first_bytes = 1024;
-  std::size_t bytes = std::max(room.bytes(), sizeof(Entry) + first_bytes);
+  std::size_t bytes = std::max(buffer.bytes(), sizeof(Entry) + first_bytes);
   while (true) {
-    char* const memory = room.of(bytes);
+    char* const memory = buffer.of(bytes);
     if (memory == nullptr) return nullptr;
     Entry* found = nullptr;
     const int error =
@@ -87,8 +87,8 @@ Entry* kept_entry(Room& room, Find find) {
 #define MUSUBI_TEXT(name, parameters, arguments)           \
   MUSUBI_RESULT(char*, name, parameters) {                 \
     static constinit Next<char*(*)parameters> next(#name); \
-    static Room room;                                      \
-    return kept_text(room, next.get() arguments);          \
+    static ResultBuffer buffer;                            \
+    return kept_text(buffer, next.get() arguments);        \
   }
 MUSUBI_TEXT(asctime, (const tm* parts), (parts))
 MUSUBI_TEXT(ctime, (const time_t* moment), (moment))
@@ -104,9 +104,9 @@ MUSUBI_TEXT(l64a, (long value), (value))
 namespace {
 
 tm* kept_parts(const tm* parts) {
-  static Room room;
+  static ResultBuffer buffer;
   if (parts == nullptr || !shares_results()) return const_cast<tm*>(parts);
-  char* const kept = room.of(sizeof *parts);
+  char* const kept = buffer.of(sizeof *parts);
   return kept == nullptr ? nullptr : static_cast<tm*>(std::memcpy(kept, parts, sizeof *parts));
 }
 
@@ -124,22 +124,22 @@ MUSUBI_RESULT(tm*, localtime, (const time_t* moment)) {
 MUSUBI_RESULT(char*, ttyname, (int file)) {
   constexpr std::size_t name_bytes_max = 4096;
   static constinit Next<char* (*)(int)> next("ttyname");
-  static Room room;
+  static ResultBuffer buffer;
   if (!shares_results()) return next.get()(file);
-  char* const name = room.of(name_bytes_max);
+  char* const name = buffer.of(name_bytes_max);
   const int error = name == nullptr ? ENOMEM : ::ttyname_r(file, name, name_bytes_max);
   if (error != 0) errno = error;
   return error == 0 ? name : nullptr;
 }
 
-#define MUSUBI_ENTRY(Entry, name, parameters, ...)                                                    \
-  MUSUBI_RESULT(Entry*, name, parameters) {                                                           \
-    static constinit Next<Entry*(*)parameters> next(#name);                                           \
-    static Room room;                                                                                 \
-    if (!shares_results()) return next.get()(__VA_ARGS__);                                            \
-    return kept_entry<Entry>(room, [&](Entry* entry, char* texts, std::size_t bytes, Entry** found) { \
-      return ::name##_r(__VA_ARGS__, entry, texts, bytes, found);                                     \
-    });                                                                                               \
+#define MUSUBI_ENTRY(Entry, name, parameters, ...)                                                      \
+  MUSUBI_RESULT(Entry*, name, parameters) {                                                             \
+    static constinit Next<Entry*(*)parameters> next(#name);                                             \
+    static ResultBuffer buffer;                                                                         \
+    if (!shares_results()) return next.get()(__VA_ARGS__);                                              \
+    return kept_entry<Entry>(buffer, [&](Entry* entry, char* texts, std::size_t bytes, Entry** found) { \
+      return ::name##_r(__VA_ARGS__, entry, texts, bytes, found);                                       \
+    });                                                                                                 \
   }
 MUSUBI_ENTRY(passwd, getpwnam, (const char* name), name)
 MUSUBI_ENTRY(passwd, getpwuid, (uid_t user), user)
@@ -151,14 +151,15 @@ MUSUBI_ENTRY(protoent, getprotobynumber, (int number), number)
 MUSUBI_ENTRY(servent, getservbyname, (const char* name, const char* protocol), name, protocol)
 MUSUBI_ENTRY(servent, getservbyport, (int port, const char* protocol), port, protocol)
 
-#define MUSUBI_HOST(name, parameters, ...)                                                                  \
-  MUSUBI_RESULT(hostent*, name, parameters) {                                                               \
-    static constinit Next<hostent*(*)parameters> next(#name);                                               \
-    static Room room;                                                                                       \
-    if (!shares_results()) return next.get()(__VA_ARGS__);                                                  \
-    return kept_entry<hostent>(room, [&](hostent* entry, char* texts, std::size_t bytes, hostent** found) { \
-      return ::name##_r(__VA_ARGS__, entry, texts, bytes, found, &h_errno);                                 \
-    });                                                                                                     \
+#define MUSUBI_HOST(name, parameters, ...)                                                             \
+  MUSUBI_RESULT(hostent*, name, parameters) {                                                          \
+    static constinit Next<hostent*(*)parameters> next(#name);                                          \
+    static ResultBuffer buffer;                                                                        \
+    if (!shares_results()) return next.get()(__VA_ARGS__);                                             \
+    return kept_entry<hostent>(buffer,                                                                 \
+                               [&](hostent* entry, char* texts, std::size_t bytes, hostent** found) {  \
+                                 return ::name##_r(__VA_ARGS__, entry, texts, bytes, found, &h_errno); \
+                               });                                                                     \
   }
 MUSUBI_HOST(gethostbyname, (const char* name), name)
 MUSUBI_HOST(gethostbyname2, (const char* name, int family), name, family)

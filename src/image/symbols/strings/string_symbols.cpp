@@ -59,7 +59,7 @@ ssize_t read_line(char** line, std::size_t* bytes, int delimiter, FILE* stream, 
   static const auto next = reinterpret_cast<GetDelimiter>(next_definition("getdelim"));
   return provide_line(line, bytes, caller)
              ? next(line, bytes, delimiter,
-                    musubi::image::StreamHere(stream, musubi::image::StreamUse::reading).get())
+                    musubi::image::LocalStream(stream, musubi::image::StreamUse::reading).get())
              : -1;
 }
 

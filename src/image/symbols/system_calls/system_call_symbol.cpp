@@ -125,8 +125,8 @@ bool is_about_process(long number, const long* given, long& result) {
     case SYS_clone3:
     case SYS_vfork:
       report_refused_call(
-          "a process or thread made by syscall(2) was refused: it would work on memory that it "
-          "does not have alone, and that nobody opens for it",
+          "a process or thread made by syscall(2) was refused: it would use shared memory without the page "
+          "faults that fetch it",
           "call fork, posix_spawn or pthread_create");
       errno = ENOSYS;
       result = -1;

@@ -8,8 +8,8 @@
 #include "image/symbols/calling_library.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/next_function.h"
-#include "os/thread_pointer.h"
-#include "runtime/threads/held_handlers.h"
+#include "os/cpu.h"
+#include "runtime/threads/deferred_handlers.h"
 
 namespace {
 
@@ -44,7 +44,7 @@ MUSUBI_EXPORT void* __tls_get_addr(Place* place) noexcept {
   if (is_there(place->module)) return next.get()(place);
   const musubi::image::Job* const job = musubi::image::current_job();
   // The runtime, and libraries that it uses, must not meet a closed page.
-  if (job == nullptr || !job->program_runs() || musubi::runtime::HandlersPostponed::is_inside() ||
+  if (job == nullptr || !job->program_runs() || musubi::runtime::DeferredHandlers::is_inside() ||
       musubi::image::is_in_private_library(*job, MUSUBI_CALLER)) {
     return next.get()(place);
   }

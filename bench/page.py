@@ -1,0 +1,153 @@
+"""The page docs/results.md, and the table on the first screen of README.md: every program by libgomp and by
+Musubi on one host, by Musubi and by MPI over two hosts."""
+
+import dataclasses
+import shlex
+import statistics
+
+import alternate
+import rows
+from alternate import Candidate
+from hosts import by_mpi, by_musubi
+
+ONE_PROCESS, ONE_HOST, TWO_HOSTS, MPI = "libgomp, 1 host", "Musubi, 1 host", "Musubi, 2 hosts", "MPI, 2 hosts"
+COLUMNS = [ONE_PROCESS, ONE_HOST, TWO_HOSTS, MPI]
+MARKS = ("<!-- results -->", "<!-- end of results -->")
+# Lines of machine.fingerprint() that the page repeats.
+TOLD = ("date", "commit", "processor", "cores", "memory", "kernel", "runtime", "programs", "load")
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    key: str
+    title: str
+    name: str  # of the file
+    full: str  # arguments
+    quick: str
+    reason: str  # why two hosts are as fast as they are
+    values: tuple = ("time",)
+    in_readme: bool = False
+
+
+PROGRAMS = [
+    Program("heat", "heat, 4096 x 4096, 200 steps", "heat", "4096 200", "256 20",
+            "two rows cross the network in each step", in_readme=True),
+    Program("ep_a", "NAS EP, class A", "ep", "A", "S", "three sums cross the network", in_readme=True),
+    Program("cg_a", "NAS CG, class A", "cg", "A", "S",
+            "each step gathers a vector of which every rank writes half", in_readme=True),
+    Program("cg_b", "NAS CG, class B", "cg", "B", "S",
+            "as class A, with more computation for each byte", in_readme=True),
+    Program("mg_a", "NAS MG, class A", "mg", "A", "S",
+            "coarse grids have less work than a barrier takes", in_readme=True),
+    Program("ft_a", "NAS FT, class A", "ft", "A", "S",
+            "half of all data crosses the network in each transpose", in_readme=True),
+    Program("is_a", "NAS IS, class A", "is", "A", "S", "keys go to the buckets of the other rank"),
+    Program("adi_a", "BT-like, class A", "adi", "A", "S",
+            "sweeps along the divided direction read planes of the other rank"),
+    Program("penta", "SP-like, class S, inner loops", "penta", "S", "S",
+            "a region for every inner loop: a barrier after microseconds of work"),
+    Program("daxpy", "daxpy, 4M doubles", "daxpy", "4194304 200", "100000 20",
+            "each rank works on its own half; only barriers cross the network"),
+    Program("stream", "stream, 1 GiB", "stream", "1024 6", "16 4",
+            "`moved` reads the half that the other rank wrote", ("triad", "touch", "moved")),
+    Program("transpose", "transpose, 256 x 256 x 128", "transpose", "256 256 128 5", "32 32 32 2",
+            "half of the array crosses the network in each turn"),
+    Program("mandelbrot", "Mandelbrot, dynamic schedule", "mandelbrot", "1600", "200",
+            "a request for each batch of chunks"),
+    Program("graph", "graph of scale 14", "graph", "14 2", "8 2",
+            "single words all over the memory: a fault for each", ("build", "search")),
+    Program("mesh", "mesh of 32^3 nodes", "mesh", "32 2", "10 2",
+            "an atomic operation, or a lock, of the other rank for each edge", ("atomic", "locks")),
+    Program("queens", "task queue, 14 queens", "queens", "14 4", "8 3",
+            "one lock, handed over for each task", in_readme=True),
+]
+
+
+def groups(suite):
+    """A group for each program, with a candidate for each column that can be run; no rows of the table."""
+    made = []
+    for program in PROGRAMS:
+        path = suite.program(program.name)
+        arguments = suite.size(program.full, program.quick)
+        plain = f"{shlex.quote(str(path))} {arguments}"
+        read = rows.program_times(*program.values)
+        candidates = [
+            Candidate(ONE_PROCESS, f"{rows.PEER_SETTINGS} {plain}", read),
+            Candidate(ONE_HOST, f"{rows.PEER_SETTINGS} {suite.rank_command('-n 2', program.name, arguments)}",
+                      read),
+            Candidate(TWO_HOSTS, by_musubi(suite, 2, "", program.name, arguments), read)]
+        by_peer = f"{program.name}_by_mpi"
+        if suite.program(by_peer).exists():
+            candidates.append(Candidate(MPI, by_mpi(suite, 2, by_peer, arguments), read))
+        made.append(rows.Group(program.key, candidates, [], [path], needs_hosts=True))
+    return made
+
+
+def median(candidate, value):
+    """Seconds with three digits, the reason of a failure, or a dash where there is no such program."""
+    if candidate is None:
+        return "-"
+    samples = candidate.samples(value)
+    return f"{statistics.median(samples):#.3g} s".replace(". s", " s") if samples else candidate.failure
+
+
+def ratio(by_name, value):
+    """The time of libgomp on one host by that of Musubi over two, which has as many cores."""
+    peer, ours = (by_name[name].samples(value) for name in (ONE_PROCESS, TWO_HOSTS))
+    return f"{statistics.median(peer) / statistics.median(ours):.2f}" if peer and ours else "-"
+
+
+def table(measured, readme):
+    """Lines of Markdown. For the README a selection without reasons."""
+    heading = ["program", *COLUMNS, *([] if readme else ["speed", "cores of other processes", "reason"])]
+    lines = ["| " + " | ".join(heading) + " |", "|---" * len(heading) + "|"]
+    by_key = {program.key: program for program in PROGRAMS}
+    for group in measured:
+        program = by_key[group.key]
+        if readme and not program.in_readme:
+            continue
+        by_name = {candidate.name: candidate for candidate in group.candidates}
+        runs = [run for candidate in group.candidates for run in candidate.runs if run.counted]
+        for value in program.values:
+            title = f"{program.title}, {value}" if len(program.values) > 1 else program.title
+            cells = [title, *(median(by_name.get(name), value) for name in COLUMNS)]
+            if not readme:
+                cells += [ratio(by_name, value), f"{alternate.disturbance(runs):.2f}", program.reason]
+            lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def page(measured, notes, rounds):
+    told = [line for line in notes if line.split(None, 1)[0] in TOLD]
+    return "\n".join([
+        "# Results", "",
+        "`bench/run --page` writes this page and the table of the [README](../README.md).", "",
+        f"Medians of {rounds} rounds, after one that warms up. The commands of a row run alternately, and",
+        "every run verifies its result. On one host two threads run on two cores. Two hosts are two network",
+        "namespaces of this machine, joined by a pair of veth devices: each has one rank with one thread,",
+        "and the ranks use TCP. So both sides have the same cores, and the difference is the cost of two",
+        "memories. `speed` is the time of libgomp on one host divided by that of Musubi over two; below 1,",
+        "two hosts are slower. A row in which other processes used more than",
+        f"{alternate.QUIET_CORES} cores tells little.", "",
+        *table(measured, readme=False), "",
+        "## Machine", "", "```", *told, "```", "",
+        "[benchmarks.md](reference/benchmarks.md) explains the rows of `bench/run`, with floors.", ""])
+
+
+def insert_into_readme(path, measured):
+    """Replaces the text between the marks."""
+    text = path.read_text(encoding="utf-8")
+    before, _, rest = text.partition(MARKS[0])
+    _, mark, after = rest.partition(MARKS[1])
+    if not mark:
+        raise SystemExit(f"bench/run: {path} has no lines {MARKS[0]} and {MARKS[1]}")
+    lines = "\n".join(table(measured, readme=True))
+    path.write_text(f"{before}{MARKS[0]}\n{lines}\n{MARKS[1]}{after}", encoding="utf-8")
+
+
+def write(root, measured, notes, rounds):
+    """Writes both below `root`. Result: the programs of which a command failed."""
+    (root / "docs" / "results.md").write_text(page(measured, notes, rounds), encoding="utf-8")
+    insert_into_readme(root / "README.md", measured)
+    return [f"{group.key}, {candidate.name}: {candidate.failure}"
+            for group in measured for candidate in group.candidates if candidate.failure]

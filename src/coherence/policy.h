@@ -1,0 +1,50 @@
+// The names and numbers of the coherence policies, from policies.def.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace musubi::coherence {
+
+enum class Policy : std::uint8_t {
+#define MUSUBI_POLICY(number, name, c_name, use) name = number,
+#include "coherence/policies.def"
+#undef MUSUBI_POLICY
+};
+
+enum class PolicyUse : std::uint8_t { heap, segments };
+
+struct PolicyDeclaration {
+  Policy policy;
+  std::string_view name;
+  std::string_view c_name;
+  PolicyUse use;
+};
+
+// policy_list[i] has number i.
+inline constexpr std::array policy_list{
+#define MUSUBI_POLICY(number, name, c_name, use) \
+  PolicyDeclaration{Policy::name, #name, #c_name, PolicyUse::use},
+#include "coherence/policies.def"
+#undef MUSUBI_POLICY
+};
+
+// As in Segment::policy.
+constexpr std::uint8_t number_of(Policy policy) {
+  return static_cast<std::uint8_t>(policy);
+}
+static_assert([] {
+  std::size_t next = 0;
+  return std::ranges::all_of(policy_list, [&](const auto& each) { return number_of(each.policy) == next++; });
+}());
+
+constexpr std::optional<Policy> policy_named(std::string_view name) {
+  const auto* const found = std::ranges::find(policy_list, name, &PolicyDeclaration::name);
+  return found == policy_list.end() ? std::nullopt : std::optional(found->policy);
+}
+
+}  // namespace musubi::coherence
