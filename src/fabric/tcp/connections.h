@@ -12,7 +12,7 @@
 #include "fabric/handshake/complaints.h"
 #include "fabric/handshake/handshake.h"
 #include "fabric/sockets/joiner.h"
-#include "fabric/tcp/race.h"
+#include "fabric/tcp/connect_race.h"
 #include "os/sockets.h"
 #include "os/tcp.h"
 
@@ -28,12 +28,12 @@ using handshake::Side;
 using handshake::Welcome;
 
 // One thread at a time; signal-safe after the constructor.
-class Guests {
+class PendingConnections {
  public:
-  Guests(const Handshake& handshake, Complaints& complaints, const os::ReadySet& set, std::size_t places,
-         std::uint64_t patience_ns);
-  ~Guests();
-  Guests(const Guests&) = delete;
+  PendingConnections(const Handshake& handshake, Complaints& complaints, const os::ReadySet& set,
+                     std::size_t places, std::uint64_t patience_ns);
+  ~PendingConnections();
+  PendingConnections(const PendingConnections&) = delete;
 
   // Takes over a connection and reads its input; adds it to the set as `first_data` plus its place.
   void enter(int socket, const os::SocketAddress& from, std::uint64_t first_data, Joined& joined) noexcept;
@@ -72,8 +72,8 @@ class Guests {
   std::size_t count_ = 0;
 };
 
-// Connections that this rank makes to ask peers: carries out the actions of each call's race (race.h). Calls
-// prefer the network in which another peer was reached.
+// Connections that this rank makes to ask peers: carries out the actions of each call's race
+// (connect_race.h). Calls prefer the network in which another peer was reached.
 using handshake::Answer;
 using handshake::Complaints;
 using handshake::Handshake;
@@ -90,13 +90,14 @@ using Addresses = std::vector<os::SocketAddress>;
 Addresses likely_addresses(const Addresses& of_peer, const Addresses& own);
 
 // One thread at a time; signal-safe after the constructor.
-class Calls {
+class OutgoingConnections {
  public:
   // `addresses` are by rank. The set knows sockets by data from `first_data` on.
-  Calls(const Handshake& handshake, Complaints& complaints, const os::ReadySet& set,
-        std::vector<Addresses> addresses, Race::Patience patience, std::uint64_t first_data);
-  ~Calls();
-  Calls(const Calls&) = delete;
+  OutgoingConnections(const Handshake& handshake, Complaints& complaints, const os::ReadySet& set,
+                      std::vector<Addresses> addresses, ConnectRace::Patience patience,
+                      std::uint64_t first_data);
+  ~OutgoingConnections();
+  OutgoingConnections(const OutgoingConnections&) = delete;
 
   // Starts a call.
   void begin(Rank peer, Joined& joined) noexcept;
@@ -112,7 +113,7 @@ class Calls {
 
  private:
   static constexpr std::size_t extra_connections = 64;
-  static constexpr unsigned leaders = extra_connections / Race::lanes;
+  static constexpr unsigned leaders = extra_connections / ConnectRace::lanes;
 
   // The connection of a lane of a race.
   struct Connection {
@@ -123,9 +124,9 @@ class Calls {
     Welcome welcome;
   };
   struct Call {
-    Race race;
-    std::array<std::uint32_t, Race::lanes> connections{};  // by lane
-    unsigned in_use = 0;                                   // number of them
+    ConnectRace race;
+    std::array<std::uint32_t, ConnectRace::lanes> connections{};  // by lane
+    unsigned in_use = 0;                                          // number of them
     bool leads = false;
   };
 
@@ -149,7 +150,7 @@ class Calls {
   Complaints& complaints_;
   const os::ReadySet& set_;
   const std::vector<Addresses> addresses_;
-  const Race::Patience patience_;
+  const ConnectRace::Patience patience_;
   const std::uint64_t first_data_;
   std::vector<Call> calls_;
   std::size_t count_ = 0;

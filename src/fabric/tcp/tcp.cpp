@@ -48,8 +48,8 @@ class TcpJoiner final : public Joiner {
   const os::ReadySet set_;
   const os::WakeupPipe bell_;  // rings when calls are wanted
   const os::Timer timer_;
-  Guests guests_;
-  Calls calls_;
+  PendingConnections guests_;
+  OutgoingConnections calls_;
   std::vector<std::atomic<std::uint64_t>> wanted_;  // a bit per peer
   bool door_is_shut_ = false;                       // no more open files: until the next tick
   bool clock_runs_ = false;

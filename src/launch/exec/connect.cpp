@@ -95,7 +95,8 @@ Error missing_ranks(const Meeting& meeting, const Sockets& found) {
 
 // Accepts a bounded number of connections, so that a stream of strangers does not starve accepted ones.
 // Result: false if there is no socket for them; retry later.
-bool let_in(int listening, tcp::Guests& guests, handshake::Complaints& complaints, Sockets& found) {
+bool let_in(int listening, tcp::PendingConnections& guests, handshake::Complaints& complaints,
+            Sockets& found) {
   constexpr unsigned guests_per_turn = 64;
   for (unsigned i = 0; i < guests_per_turn; ++i) {
     os::SocketAddress from;
@@ -121,7 +122,7 @@ Result<std::vector<os::FileDescriptor>> await_ranks(Meeting& meeting, std::chron
   const os::ReadySet& set = waiting.set;
   if (!set.add(meeting.listening.number(), EPOLLIN, door))
     return Error{"the kernel refuses to wait for connections"};
-  tcp::Guests guests(handshake, complaints, set, meeting.ranks + strangers_max, handshake_ns);
+  tcp::PendingConnections guests(handshake, complaints, set, meeting.ranks + strangers_max, handshake_ns);
   Sockets found(meeting.ranks);
   const std::uint64_t deadline_ns = os::monotonic_ns() + static_cast<std::uint64_t>(patience.count());
   while (found.missing > 0) {
@@ -156,8 +157,9 @@ Result<os::FileDescriptor> call_rank_zero(const Meeting& meeting, std::chrono::n
   const os::ReadySet& set = waiting.set;
   std::vector<std::vector<os::SocketAddress>> addresses(meeting.ranks);
   addresses[0] = meeting.addresses;
-  tcp::Calls calls(handshake, complaints, set, std::move(addresses),
-                   {connect_ns, handshake_ns, static_cast<std::uint64_t>(patience.count())}, first_other);
+  tcp::OutgoingConnections calls(handshake, complaints, set, std::move(addresses),
+                                 {connect_ns, handshake_ns, static_cast<std::uint64_t>(patience.count())},
+                                 first_other);
   Sockets found(meeting.ranks);
   calls.begin(Rank(0), found);
   while (found.sockets[0].number() < 0) {

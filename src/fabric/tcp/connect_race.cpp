@@ -1,4 +1,4 @@
-#include "fabric/tcp/race.h"
+#include "fabric/tcp/connect_race.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@ constexpr std::uint64_t rest_min_ns = 10'000'000, rest_max_ns = 500'000'000;
 
 }  // namespace
 
-void Race::begin(std::uint64_t now_ns, const Patience& patience) noexcept {
+void ConnectRace::begin(std::uint64_t now_ns, const Patience& patience) noexcept {
   patience_ = patience;
   is_on_ = true;
   next_ns_ = now_ns;
@@ -19,7 +19,7 @@ void Race::begin(std::uint64_t now_ns, const Patience& patience) noexcept {
 }
 
 // The first started lane of this stage; `lanes` if there is none.
-unsigned Race::find(Stage stage) const noexcept {
+unsigned ConnectRace::find(Stage stage) const noexcept {
   unsigned found = lanes;
   for (unsigned lane = 0; lane < lanes; ++lane) {
     if (lanes_[lane].stage != stage) continue;
@@ -28,17 +28,17 @@ unsigned Race::find(Stage stage) const noexcept {
   return found;
 }
 
-unsigned Race::under_way() const noexcept {
+unsigned ConnectRace::under_way() const noexcept {
   return static_cast<unsigned>(
       std::ranges::count_if(lanes_, [](const Lane& each) { return each.stage != Stage::none; }));
 }
 
-bool Race::is_tried_out() const noexcept {
+bool ConnectRace::is_tried_out() const noexcept {
   return std::ranges::all_of(addresses_, [](const Address& each) { return each.tried >= attempts_min; });
 }
 
 // The first of the least tried addresses; `none` if all are under way.
-std::size_t Race::next_address() const noexcept {
+std::size_t ConnectRace::next_address() const noexcept {
   std::size_t best = none;
   for (std::size_t i = 0; i < addresses_.size(); ++i) {
     if (addresses_[i].is_under_way) continue;
@@ -47,7 +47,7 @@ std::size_t Race::next_address() const noexcept {
   return best;
 }
 
-Race::Action Race::next(std::uint64_t now_ns, bool leads) noexcept {
+ConnectRace::Action ConnectRace::next(std::uint64_t now_ns, bool leads) noexcept {
   if (!is_on_) return end(lanes);
   for (unsigned lane = 0; lane < lanes; ++lane) {
     if (!is_overdue(lane, now_ns)) continue;
@@ -80,7 +80,7 @@ Race::Action Race::next(std::uint64_t now_ns, bool leads) noexcept {
 }
 
 // Relative to the plan, not to the clock; otherwise addresses would start later and later.
-Race::Action Race::start(std::size_t address, std::uint64_t now_ns) noexcept {
+ConnectRace::Action ConnectRace::start(std::size_t address, std::uint64_t now_ns) noexcept {
   const unsigned lane = find(Stage::none);
   lanes_[lane] = {Stage::connecting, ++attempts_, address, now_ns + patience_.connect_ns};
   addresses_[address].is_under_way = true;
@@ -89,44 +89,44 @@ Race::Action Race::start(std::size_t address, std::uint64_t now_ns) noexcept {
   return {Action::Kind::start, lane, address};
 }
 
-void Race::leave(unsigned lane) noexcept {
+void ConnectRace::leave(unsigned lane) noexcept {
   addresses_[lanes_[lane].address].is_under_way = false;
   lanes_[lane].stage = Stage::none;
 }
 
-Race::Action Race::stop(unsigned lane) noexcept {
+ConnectRace::Action ConnectRace::stop(unsigned lane) noexcept {
   leave(lane);
   return {Action::Kind::stop, lane, lanes_[lane].address};
 }
 
 // Stops all lanes under way except one.
-Race::Action Race::end(unsigned but_for) noexcept {
+ConnectRace::Action ConnectRace::end(unsigned but_for) noexcept {
   for (unsigned lane = 0; lane < lanes; ++lane) {
     if (lane != but_for && lanes_[lane].stage != Stage::none) return stop(lane);
   }
   return {};
 }
 
-void Race::connected(unsigned lane, std::uint64_t now_ns) noexcept {
+void ConnectRace::connected(unsigned lane, std::uint64_t now_ns) noexcept {
   lanes_[lane].stage = Stage::greeted;
   lanes_[lane].ends_ns = now_ns + patience_.handshake_ns;
 }
 
-bool Race::answered(unsigned lane, std::uint64_t now_ns) noexcept {
+bool ConnectRace::answered(unsigned lane, std::uint64_t now_ns) noexcept {
   if (find(Stage::proved) != lanes) return false;
   lanes_[lane].stage = Stage::proved;
   lanes_[lane].ends_ns = now_ns + patience_.handshake_ns;
   return true;
 }
 
-void Race::welcomed(unsigned lane) noexcept {
+void ConnectRace::welcomed(unsigned lane) noexcept {
   leave(lane);
   is_on_ = false;
 }
 
 // Retries at once while another address was tried less often; otherwise after a rest, which grows with each
 // round.
-void Race::failed(unsigned lane, const char* reason, std::uint64_t now_ns) noexcept {
+void ConnectRace::failed(unsigned lane, const char* reason, std::uint64_t now_ns) noexcept {
   Address& address = addresses_[lanes_[lane].address];
   address.reason = reason;
   leave(lane);
@@ -136,7 +136,7 @@ void Race::failed(unsigned lane, const char* reason, std::uint64_t now_ns) noexc
   next_ns_ = others_wait ? now_ns : now_ns + rest;
 }
 
-void Race::prefer(std::size_t address) noexcept {
+void ConnectRace::prefer(std::size_t address) noexcept {
   if (is_on_) preferred_ = address;
 }
 

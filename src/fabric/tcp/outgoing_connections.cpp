@@ -56,8 +56,9 @@ Addresses likely_addresses(const Addresses& of_peer, const Addresses& own) {
   return likely;
 }
 
-Calls::Calls(const Handshake& handshake, Complaints& complaints, const os::ReadySet& set,
-             std::vector<Addresses> addresses, Race::Patience patience, std::uint64_t first_data)
+OutgoingConnections::OutgoingConnections(const Handshake& handshake, Complaints& complaints,
+                                         const os::ReadySet& set, std::vector<Addresses> addresses,
+                                         ConnectRace::Patience patience, std::uint64_t first_data)
     : handshake_(handshake),
       complaints_(complaints),
       set_(set),
@@ -66,27 +67,27 @@ Calls::Calls(const Handshake& handshake, Complaints& complaints, const os::Ready
       first_data_(first_data),
       connections_(addresses_.size() + extra_connections) {
   calls_.reserve(addresses_.size());
-  for (const Addresses& each : addresses_) calls_.push_back({Race(each.size()), {}});
+  for (const Addresses& each : addresses_) calls_.push_back({ConnectRace(each.size()), {}});
   for (std::size_t i = connections_.size(); i-- > 0;) free_.push_back(static_cast<std::uint32_t>(i));
 }
 
-Calls::~Calls() {
+OutgoingConnections::~OutgoingConnections() {
   for (const Connection& each : connections_) {
     if (each.socket >= 0) os::close_socket(each.socket);
   }
 }
 
-void Calls::begin(Rank peer, Joined& joined) noexcept {
+void OutgoingConnections::begin(Rank peer, Joined& joined) noexcept {
   MUSUBI_CHECK(!calls_[peer.value].race.is_on() && !addresses_[peer.value].empty(), "rank %u", peer.value);
   ++count_;
-  Race& race = calls_[peer.value].race;
+  ConnectRace& race = calls_[peer.value].race;
   race.begin(os::monotonic_ns(), patience_);
   race.prefer(nearest(peer));
   carry_on(peer, joined);
 }
 
 // The address nearest to the one at which another peer was reached last; before that, the first.
-std::size_t Calls::nearest(Rank peer) const noexcept {
+std::size_t OutgoingConnections::nearest(Rank peer) const noexcept {
   const Addresses& all = addresses_[peer.value];
   std::size_t best = 0;
   unsigned most = 0;
@@ -98,12 +99,12 @@ std::size_t Calls::nearest(Rank peer) const noexcept {
 }
 
 // Also after the race has ended, to close the connections that it stops.
-void Calls::carry_on(Rank peer, Joined& joined) noexcept {
-  using Kind = Race::Action::Kind;
+void OutgoingConnections::carry_on(Rank peer, Joined& joined) noexcept {
+  using Kind = ConnectRace::Action::Kind;
   Call& call = calls_[peer.value];
   for (;;) {
     const bool may_have_more = call.leads && extras_ < extra_connections;
-    const Race::Action action = call.race.next(os::monotonic_ns(), may_have_more);
+    const ConnectRace::Action action = call.race.next(os::monotonic_ns(), may_have_more);
     if (action.kind == Kind::none) return;
     if (action.kind == Kind::start) {
       start(peer, action.lane);
@@ -116,7 +117,7 @@ void Calls::carry_on(Rank peer, Joined& joined) noexcept {
   }
 }
 
-void Calls::start(Rank peer, unsigned lane) noexcept {
+void OutgoingConnections::start(Rank peer, unsigned lane) noexcept {
   Call& call = calls_[peer.value];
   const os::SocketAddress& to = addresses_[peer.value][call.race.address(lane)];
   if (call.in_use++ != 0) ++extras_;
@@ -130,17 +131,17 @@ void Calls::start(Rank peer, unsigned lane) noexcept {
     return fail(peer, lane, "there is no socket for it");
   }
   if (connection.socket < 0) return fail(peer, lane, explain(-connection.socket, to));
-  const std::uint64_t data = first_data_ + std::uint64_t{peer.value} * Race::lanes + lane;
+  const std::uint64_t data = first_data_ + std::uint64_t{peer.value} * ConnectRace::lanes + lane;
   if (!set_.add(connection.socket, EPOLLOUT, data))
     fail(peer, lane, "the kernel refuses to wait for the socket");
 }
 
-void Calls::go_on(std::uint64_t data, std::uint32_t events, Joined& joined) noexcept {
-  const Rank peer{static_cast<std::uint32_t>((data - first_data_) / Race::lanes)};
-  const auto lane = static_cast<unsigned>((data - first_data_) % Race::lanes);
-  const Race& race = calls_[peer.value].race;
-  if (race.stage(lane) == Race::Stage::none) return;
-  if (race.stage(lane) != Race::Stage::connecting) {
+void OutgoingConnections::go_on(std::uint64_t data, std::uint32_t events, Joined& joined) noexcept {
+  const Rank peer{static_cast<std::uint32_t>((data - first_data_) / ConnectRace::lanes)};
+  const auto lane = static_cast<unsigned>((data - first_data_) % ConnectRace::lanes);
+  const ConnectRace& race = calls_[peer.value].race;
+  if (race.stage(lane) == ConnectRace::Stage::none) return;
+  if (race.stage(lane) != ConnectRace::Stage::connecting) {
     hear(peer, lane, joined);
   } else if (const int error = os::socket_error(connection(peer, lane).socket)) {
     fail(peer, lane, explain(error, addresses_[peer.value][race.address(lane)]));
@@ -152,9 +153,9 @@ void Calls::go_on(std::uint64_t data, std::uint32_t events, Joined& joined) noex
   carry_on(peer, joined);
 }
 
-void Calls::greet(Rank peer, unsigned lane) noexcept {
+void OutgoingConnections::greet(Rank peer, unsigned lane) noexcept {
   Connection& connection = this->connection(peer, lane);
-  Race& race = calls_[peer.value].race;
+  ConnectRace& race = calls_[peer.value].race;
   Nonce nonce;
   if (!os::random_bytes(nonce.data(), nonce.size())) {
     return fail(peer, lane, "the kernel gives no random bytes");
@@ -166,21 +167,21 @@ void Calls::greet(Rank peer, unsigned lane) noexcept {
     return fail(peer, lane, was_reset);
   }
   race.connected(lane, os::monotonic_ns());
-  const std::uint64_t data = first_data_ + std::uint64_t{peer.value} * Race::lanes + lane;
+  const std::uint64_t data = first_data_ + std::uint64_t{peer.value} * ConnectRace::lanes + lane;
   set_.change(connection.socket, EPOLLIN, data);
 }
 
-void Calls::hear(Rank peer, unsigned lane, Joined& joined) noexcept {
+void OutgoingConnections::hear(Rank peer, unsigned lane, Joined& joined) noexcept {
   Connection& connection = this->connection(peer, lane);
-  const Race& race = calls_[peer.value].race;
-  if (race.stage(lane) == Race::Stage::greeted) {
+  const ConnectRace& race = calls_[peer.value].race;
+  if (race.stage(lane) == ConnectRace::Stage::greeted) {
     if (!read(peer, lane, &connection.answer, sizeof connection.answer,
               "it does not accept this rank as one of its job: the secret or the build differs, or "
               "another program listens there"))
       return;
     take_answer(peer, lane);
   }
-  if (race.stage(lane) != Race::Stage::proved) return;
+  if (race.stage(lane) != ConnectRace::Stage::proved) return;
   if (read(peer, lane, &connection.welcome, sizeof connection.welcome, was_reset)) {
     take_welcome(peer, lane, joined);
   }
@@ -188,7 +189,8 @@ void Calls::hear(Rank peer, unsigned lane, Joined& joined) noexcept {
 
 // Result: whether all `bytes` bytes have arrived. `at_end`: why the attempt failed if the connection has
 // ended.
-bool Calls::read(Rank peer, unsigned lane, void* to, std::size_t bytes, const char* at_end) noexcept {
+bool OutgoingConnections::read(Rank peer, unsigned lane, void* to, std::size_t bytes,
+                               const char* at_end) noexcept {
   Connection& connection = this->connection(peer, lane);
   const iovec rest{static_cast<char*>(to) + connection.held, bytes - connection.held};
   const os::Transferred got = os::receive_pieces(connection.socket, {&rest, 1});
@@ -202,7 +204,7 @@ bool Calls::read(Rank peer, unsigned lane, void* to, std::size_t bytes, const ch
   return true;
 }
 
-void Calls::take_answer(Rank peer, unsigned lane) noexcept {
+void OutgoingConnections::take_answer(Rank peer, unsigned lane) noexcept {
   Connection& connection = this->connection(peer, lane);
   const Answer& answer = connection.answer;
   if (!handshake_.is_proof(answer.proof, Side::answers, connection.hello, answer.nonce)) {
@@ -214,11 +216,11 @@ void Calls::take_answer(Rank peer, unsigned lane) noexcept {
   if (os::send_pieces(connection.socket, {&piece, 1}).bytes != sizeof proof) fail(peer, lane, was_reset);
 }
 
-void Calls::take_welcome(Rank peer, unsigned lane, Joined& joined) noexcept {
+void OutgoingConnections::take_welcome(Rank peer, unsigned lane, Joined& joined) noexcept {
   if (connection(peer, lane).welcome != Welcome{}) {
     return fail(peer, lane, "the program that listens there does not speak Musubi's protocol");
   }
-  Race& race = calls_[peer.value].race;
+  ConnectRace& race = calls_[peer.value].race;
   const std::uint32_t attempt = race.attempt(lane);
   const std::size_t address = race.address(lane);
   const int socket = hang_up(peer, lane);
@@ -230,7 +232,7 @@ void Calls::take_welcome(Rank peer, unsigned lane, Joined& joined) noexcept {
 }
 
 // Pending calls prefer this address if it is a new one.
-void Calls::found(Rank peer, std::size_t address) noexcept {
+void OutgoingConnections::found(Rank peer, std::size_t address) noexcept {
   const bool was_expected = address == nearest(peer) && found_.any.sa_family != AF_UNSPEC;
   found_ = addresses_[peer.value][address];
   found_index_ = address;
@@ -240,14 +242,14 @@ void Calls::found(Rank peer, std::size_t address) noexcept {
   }
 }
 
-void Calls::fail(Rank peer, unsigned lane, const char* reason) noexcept {
+void OutgoingConnections::fail(Rank peer, unsigned lane, const char* reason) noexcept {
   const int socket = hang_up(peer, lane);
   if (socket >= 0) os::close_socket(socket);
   calls_[peer.value].race.failed(lane, reason, os::monotonic_ns());
 }
 
 // Result: the socket, which the caller owns; negative: there was none.
-int Calls::hang_up(Rank peer, unsigned lane) noexcept {
+int OutgoingConnections::hang_up(Rank peer, unsigned lane) noexcept {
   Connection& connection = this->connection(peer, lane);
   if (connection.socket >= 0) set_.remove(connection.socket);
   Call& call = calls_[peer.value];
@@ -256,15 +258,16 @@ int Calls::hang_up(Rank peer, unsigned lane) noexcept {
   return std::exchange(connection.socket, -1);
 }
 
-void Calls::look_at_clock(Joined& joined) noexcept {
+void OutgoingConnections::look_at_clock(Joined& joined) noexcept {
   const std::uint64_t now = os::monotonic_ns();
   unsigned before = 0;
   for (std::uint32_t rank = 0; count_ != 0 && rank < calls_.size(); ++rank) {
-    Race& race = calls_[rank].race;
+    ConnectRace& race = calls_[rank].race;
     if (!race.is_on()) continue;
-    for (unsigned lane = 0; lane < Race::lanes && race.is_on(); ++lane) {
+    for (unsigned lane = 0; lane < ConnectRace::lanes && race.is_on(); ++lane) {
       // This rank itself may be late, so it reads first.
-      const bool hears = race.stage(lane) == Race::Stage::greeted || race.stage(lane) == Race::Stage::proved;
+      const bool hears =
+          race.stage(lane) == ConnectRace::Stage::greeted || race.stage(lane) == ConnectRace::Stage::proved;
       if (hears && race.is_overdue(lane, now)) hear(Rank{rank}, lane, joined);
     }
     if (!race.is_on()) continue;
@@ -273,13 +276,13 @@ void Calls::look_at_clock(Joined& joined) noexcept {
   }
 }
 
-const char* Calls::main_reason(Rank peer) const noexcept {
+const char* OutgoingConnections::main_reason(Rank peer) const noexcept {
   return calls_[peer.value].race.reason(0);
 }
 
-std::string Calls::tried(Rank peer) const {
+std::string OutgoingConnections::tried(Rank peer) const {
   std::string text = "at ";
-  const Race& race = calls_[peer.value].race;
+  const ConnectRace& race = calls_[peer.value].race;
   for (std::size_t i = 0; i < addresses_[peer.value].size(); ++i) {
     char buffer[os::SocketAddress::text_bytes_max];
     const std::size_t length = addresses_[peer.value][i].write(buffer);

@@ -16,7 +16,7 @@ namespace musubi::fabric::tcp {
 
 inline constexpr const char* no_answer = "no one answers";
 
-class Race {
+class ConnectRace {
  public:
   static constexpr unsigned lanes = 8;         // connections at a time
   static constexpr unsigned attempts_min = 2;  // of each address, before the call is given up
@@ -31,7 +31,7 @@ class Race {
     std::size_t address = 0;
   };
 
-  explicit Race(std::size_t addresses) : addresses_(addresses) {}
+  explicit ConnectRace(std::size_t addresses) : addresses_(addresses) {}
 
   void begin(std::uint64_t now_ns, const Patience& patience) noexcept;
   bool is_on() const noexcept { return is_on_; }

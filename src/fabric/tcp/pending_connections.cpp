@@ -8,18 +8,18 @@
 
 namespace musubi::fabric::tcp {
 
-Guests::Guests(const Handshake& handshake, Complaints& complaints, const os::ReadySet& set,
-               std::size_t places, std::uint64_t patience_ns)
+PendingConnections::PendingConnections(const Handshake& handshake, Complaints& complaints,
+                                       const os::ReadySet& set, std::size_t places, std::uint64_t patience_ns)
     : handshake_(handshake), complaints_(complaints), set_(set), patience_ns_(patience_ns), guests_(places) {}
 
-Guests::~Guests() {
+PendingConnections::~PendingConnections() {
   for (Guest& guest : guests_) {
     if (guest.socket >= 0) os::close_socket(guest.socket);
   }
 }
 
-void Guests::enter(int socket, const os::SocketAddress& from, std::uint64_t first_data,
-                   Joined& joined) noexcept {
+void PendingConnections::enter(int socket, const os::SocketAddress& from, std::uint64_t first_data,
+                               Joined& joined) noexcept {
   const std::size_t index = make_place(joined);
   Guest& guest = guests_[index];
   guest = Guest();
@@ -33,7 +33,7 @@ void Guests::enter(int socket, const os::SocketAddress& from, std::uint64_t firs
 }
 
 // Result: a free place.
-std::size_t Guests::make_place(Joined& joined) noexcept {
+std::size_t PendingConnections::make_place(Joined& joined) noexcept {
   for (;;) {
     const std::size_t index = least_promising();
     Guest& guest = guests_[index];
@@ -48,7 +48,7 @@ std::size_t Guests::make_place(Joined& joined) noexcept {
 }
 
 // A free place is the least promising of all. Addresses are distinguished by a hash.
-std::size_t Guests::least_promising() const noexcept {
+std::size_t PendingConnections::least_promising() const noexcept {
   std::array<std::uint16_t, 256> from_there{};
   if (count_ == guests_.size()) {
     for (const Guest& each : guests_) ++from_there[each.from.hash() % from_there.size()];
@@ -61,7 +61,7 @@ std::size_t Guests::least_promising() const noexcept {
   return static_cast<std::size_t>(std::ranges::min_element(guests_, {}, promise) - guests_.begin());
 }
 
-void Guests::hear(std::size_t index, Joined& joined) noexcept {
+void PendingConnections::hear(std::size_t index, Joined& joined) noexcept {
   Guest& guest = guests_[index];
   if (guest.socket < 0) return;
   if (guest.said != Said::hello) {
@@ -76,7 +76,7 @@ void Guests::hear(std::size_t index, Joined& joined) noexcept {
 
 // The welcome is the first message, because replies follow requests. If it cannot be sent, the socket is shut
 // down.
-void Guests::take(Guest& guest, Joined& joined) noexcept {
+void PendingConnections::take(Guest& guest, Joined& joined) noexcept {
   const os::SocketAddress from = guest.from;
   const Hello hello = guest.hello;
   const int socket = leave(guest);
@@ -91,7 +91,7 @@ void Guests::take(Guest& guest, Joined& joined) noexcept {
 
 // Result: whether all `bytes` bytes have arrived. Never reads beyond them. A guest that leaves after a valid
 // hello may belong to the job: another address has won its race, or its patience has ended.
-bool Guests::read(Guest& guest, void* to, std::size_t bytes) noexcept {
+bool PendingConnections::read(Guest& guest, void* to, std::size_t bytes) noexcept {
   const iovec rest{static_cast<char*>(to) + guest.held, bytes - guest.held};
   const os::Transferred got = os::receive_pieces(guest.socket, {&rest, 1});
   guest.held += got.bytes;
@@ -109,7 +109,7 @@ bool Guests::read(Guest& guest, void* to, std::size_t bytes) noexcept {
   return false;
 }
 
-bool Guests::answer(Guest& guest) noexcept {
+bool PendingConnections::answer(Guest& guest) noexcept {
   if (const char* const objection = handshake_.objection_to(guest.hello)) {
     refuse(guest, objection);
     return false;
@@ -130,7 +130,7 @@ bool Guests::answer(Guest& guest) noexcept {
 }
 
 // This rank itself may be late, so it reads first.
-void Guests::look_at_clock(Joined& joined) noexcept {
+void PendingConnections::look_at_clock(Joined& joined) noexcept {
   const std::uint64_t now = os::monotonic_ns();
   for (std::size_t index = 0; index < guests_.size(); ++index) {
     Guest& guest = guests_[index];
@@ -140,13 +140,13 @@ void Guests::look_at_clock(Joined& joined) noexcept {
   }
 }
 
-void Guests::refuse(Guest& guest, const char* reason) noexcept {
+void PendingConnections::refuse(Guest& guest, const char* reason) noexcept {
   complaints_.refused(guest.from, reason);
   os::close_socket(leave(guest));
 }
 
 // Result: its socket, which the caller owns.
-int Guests::leave(Guest& guest) noexcept {
+int PendingConnections::leave(Guest& guest) noexcept {
   const int socket = guest.socket;
   set_.remove(socket);
   guest.socket = -1;
