@@ -102,7 +102,7 @@ class SimFabric final : public Fabric {
   Capabilities capabilities(Rank peer) const noexcept override {
     return {.cpu_atomics_coherent = true,
             .local_pointer = is_near(peer),
-            .line_bytes = network_.model().line_bytes(self_.value, peer.value)};
+            .bandwidth_delay_bytes = network_.model().bandwidth_delay_bytes(self_.value, peer.value)};
   }
   Outcome post(Rank peer, std::span<const Step> steps, Event& completion) noexcept override;
   Outcome send(Rank peer, MessageKind kind, Urgency urgency,

@@ -111,7 +111,7 @@ struct Distance {
 };
 
 // The bandwidth-delay product of the link, in bytes. 0: no round trip.
-constexpr std::uint32_t line_bytes(Distance distance) noexcept {
+constexpr std::uint32_t bandwidth_delay_bytes(Distance distance) noexcept {
   constexpr double bits_and_ns = 8e9;
   constexpr auto most = std::numeric_limits<std::uint32_t>::max();
   if (distance.round_trip_ns == 0) return 0;
@@ -127,7 +127,7 @@ struct Capabilities {
   bool cpu_atomics_coherent = false;  // processor atomics on a region mix with fabric atomics on it
   bool local_pointer = false;         // direct() gives an address
   // Bandwidth-delay product of the link, in bytes. May change as it is measured; 0: unknown or negligible.
-  std::uint32_t line_bytes = 0;
+  std::uint32_t bandwidth_delay_bytes = 0;
 };
 
 // The purpose of a message. One listener per kind and rank. The runtime never sends `unassigned`, which is

@@ -17,7 +17,7 @@
 #include <span>
 
 #include "fabric/active_messages/answers.h"
-#include "fabric/active_messages/line_meter.h"
+#include "fabric/active_messages/link_meter.h"
 #include "fabric/active_messages/outbox.h"
 #include "fabric/active_messages/server.h"
 #include "fabric/active_messages/sleepers.h"
@@ -74,7 +74,7 @@ class ActiveMessages final : public JointSleep, private Receiver {
   Capabilities capabilities(Rank peer) const noexcept override {
     return {.cpu_atomics_coherent = true,
             .local_pointer = peer == self_,
-            .line_bytes = peer == self_ ? 0 : meter_.line_bytes()};
+            .bandwidth_delay_bytes = peer == self_ ? 0 : meter_.bandwidth_delay_bytes()};
   }
 
   Outcome post(Rank peer, std::span<const Step> steps, Event& completion) noexcept override;
@@ -132,7 +132,7 @@ class ActiveMessages final : public JointSleep, private Receiver {
   std::array<RegionView, region_count_max> regions_{};
   Procedures procedures_;
   Outbox outbox_;
-  LineMeter meter_;
+  LinkMeter meter_;
   Answers answers_;
   Moves moves_;
   Server server_;

@@ -46,12 +46,13 @@ constexpr std::uint64_t late_max_ns = 100'000;
 DelayedFabric::DelayedFabric(Fabric& near, Distance distance) noexcept
     : near_(near),
       round_trip_ns_(distance.round_trip_ns),
-      line_bytes_(line_bytes(distance)),
+      bandwidth_delay_bytes_(bandwidth_delay_bytes(distance)),
       out_(distance.bits_per_second),
       in_(distance.bits_per_second) {}
 
 Capabilities DelayedFabric::capabilities(Rank peer) const noexcept {
-  return peer == self() ? near_.capabilities(peer) : Capabilities{.line_bytes = line_bytes_};
+  return peer == self() ? near_.capabilities(peer)
+                        : Capabilities{.bandwidth_delay_bytes = bandwidth_delay_bytes_};
 }
 
 Outcome DelayedFabric::post(Rank peer, std::span<const Step> steps, Event& completion) noexcept {

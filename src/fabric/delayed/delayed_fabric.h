@@ -117,7 +117,7 @@ class DelayedFabric final : public Fabric {
 
   Fabric& near_;
   const std::uint64_t round_trip_ns_;
-  const std::uint32_t line_bytes_;
+  const std::uint32_t bandwidth_delay_bytes_;
   Line out_, in_;
   Naps naps_;
   std::array<Arrivals, static_cast<std::size_t>(MessageKind::count)> arrivals_;

@@ -1,7 +1,7 @@
 // Estimates the bandwidth-delay product of the link to other hosts from the times of batches.
 #include <gtest/gtest.h>
 
-#include "fabric/active_messages/line_meter.h"
+#include "fabric/active_messages/link_meter.h"
 
 namespace musubi::fabric {
 namespace {

@@ -11,10 +11,10 @@
 
 namespace musubi::fabric {
 
-class LineMeter {
+class LinkMeter {
  public:
   // Parts of `told` that are 0 are measured.
-  explicit LineMeter(Distance told) noexcept
+  explicit LinkMeter(Distance told) noexcept
       : told_(told),
         round_trip_ns_(static_cast<double>(told.round_trip_ns)),
         ns_per_byte_(told.bits_per_second == 0 ? 0 : 8e9 / static_cast<double>(told.bits_per_second)) {
@@ -34,8 +34,10 @@ class LineMeter {
     publish();
   }
 
-  // As Capabilities::line_bytes. Any thread.
-  std::uint32_t line_bytes() const noexcept { return line_bytes_.load(std::memory_order_relaxed); }
+  // As Capabilities::bandwidth_delay_bytes. Any thread.
+  std::uint32_t bandwidth_delay_bytes() const noexcept {
+    return bandwidth_delay_bytes_.load(std::memory_order_relaxed);
+  }
 
  private:
   static constexpr std::size_t small_bytes_max = 1024, large_bytes_min = 64 * 1024;
@@ -46,14 +48,15 @@ class LineMeter {
   }
   void publish() noexcept {
     if (round_trip_ns_ == 0 || ns_per_byte_ == 0) return;
-    line_bytes_.store(fabric::line_bytes({static_cast<std::uint64_t>(round_trip_ns_),
-                                          static_cast<std::uint64_t>(8e9 / ns_per_byte_)}),
-                      std::memory_order_relaxed);
+    bandwidth_delay_bytes_.store(
+        fabric::bandwidth_delay_bytes(
+            {static_cast<std::uint64_t>(round_trip_ns_), static_cast<std::uint64_t>(8e9 / ns_per_byte_)}),
+        std::memory_order_relaxed);
   }
 
   const Distance told_;
   double round_trip_ns_, ns_per_byte_;  // 0: unknown
-  std::atomic<std::uint32_t> line_bytes_{0};
+  std::atomic<std::uint32_t> bandwidth_delay_bytes_{0};
 };
 
 }  // namespace musubi::fabric
