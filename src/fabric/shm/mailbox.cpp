@@ -61,7 +61,7 @@ void MailboxReader::drop() noexcept {
   head_.store(ticket + 1, std::memory_order_release);
 }
 
-void ring(Mailbox& mailbox, Ropes ropes, bool urgent) noexcept {
+void ring(Mailbox& mailbox, ExternalWakers ropes, bool urgent) noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (mailbox.asleep.load(std::memory_order_relaxed) != 0) {
     if (mailbox.polling.load(std::memory_order_relaxed) != 0) return;
@@ -86,7 +86,7 @@ void ring_all_waiters(Mailbox& mailbox) noexcept {
   if (mailbox.asleep.load(std::memory_order_relaxed) != 0) os::futex_wake(mailbox.bell);
 }
 
-void ring_service(Mailbox& mailbox, Ropes ropes) noexcept {
+void ring_service(Mailbox& mailbox, ExternalWakers ropes) noexcept {
   mailbox.service_bell.fetch_add(1, std::memory_order_seq_cst);
   if (mailbox.service_asleep.load(std::memory_order_seq_cst) == 0) return;
   if (ropes.service >= 0) {
@@ -96,12 +96,12 @@ void ring_service(Mailbox& mailbox, Ropes ropes) noexcept {
   }
 }
 
-Stay::Stay(Mailbox& mailbox) noexcept
+WaitScope::WaitScope(Mailbox& mailbox) noexcept
     : mailbox_(mailbox), bell_(mailbox.bell.load(std::memory_order_acquire)) {
   mailbox_.polling.fetch_add(1, std::memory_order_seq_cst);
 }
 
-Stay::~Stay() {
+WaitScope::~WaitScope() {
   if (asleep_) {
     mailbox_.asleep.fetch_sub(1, std::memory_order_seq_cst);
     mailbox_.rung.store(0, std::memory_order_relaxed);
@@ -111,7 +111,7 @@ Stay::~Stay() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-void Stay::announce_sleep() noexcept {
+void WaitScope::announce_sleep() noexcept {
   asleep_ = true;
   mailbox_.asleep.fetch_add(1, std::memory_order_seq_cst);
   mailbox_.rung.store(0, std::memory_order_relaxed);
@@ -119,7 +119,7 @@ void Stay::announce_sleep() noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-void Stay::sleep() const noexcept {
+void WaitScope::sleep() const noexcept {
   os::futex_wait(mailbox_.bell, bell_);
 }
 

@@ -106,30 +106,31 @@ class MailboxReader {
 //   sleep is not lost. Only this thread clears `service_asleep`: a ringer may check again only after the
 //   thread has seen its ring, worked, and announced its next sleep.
 //
-// - Ropes. An owner whose threads sleep in another driver (waiting.h) is woken by a rope instead of the
+// - ExternalWakers. An owner whose threads sleep in another driver (waiting.h) is woken by a rope instead of
+// the
 //   futex. A pull before the sleep ends it, as the futex's comparison would.
 
 // How to wake the owner of a mailbox if not by its futexes.
-struct Ropes {
+struct ExternalWakers {
   int waiters = -1, service = -1;  // -1: by futex
 };
 
 // After mailbox_post: wakes the threads that this message is for. `urgent`: wakes the service thread if no
 // thread waits. Any thread of any process; makes a system call only if a thread sleeps.
-void ring(Mailbox& mailbox, Ropes ropes, bool urgent) noexcept;
+void ring(Mailbox& mailbox, ExternalWakers ropes, bool urgent) noexcept;
 
 // Wakes every thread in wait(), except those that sleep in another driver. Signal-safe.
 void ring_all_waiters(Mailbox& mailbox) noexcept;
 // Wakes the service thread. Signal-safe.
-void ring_service(Mailbox& mailbox, Ropes ropes) noexcept;
+void ring_service(Mailbox& mailbox, ExternalWakers ropes) noexcept;
 
 // The scope of wait(): the thread counts as polling until it sleeps.
-class Stay {
+class WaitScope {
  public:
-  explicit Stay(Mailbox& mailbox) noexcept;
-  Stay(const Stay&) = delete;
-  Stay& operator=(const Stay&) = delete;
-  ~Stay();  // ends with FENCE; the caller then checks the mailbox
+  explicit WaitScope(Mailbox& mailbox) noexcept;
+  WaitScope(const WaitScope&) = delete;
+  WaitScope& operator=(const WaitScope&) = delete;
+  ~WaitScope();  // ends with FENCE; the caller then checks the mailbox
 
   // Whether the bell has rung since construction.
   bool rung() const noexcept { return mailbox_.bell.load(std::memory_order_acquire) != bell_; }

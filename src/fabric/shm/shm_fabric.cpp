@@ -87,7 +87,7 @@ bool ShmFabric::called(const std::atomic<bool>& ready) const noexcept {
 // If threads sleep in another driver, they also poll it, but less often, because that takes a system call.
 void ShmFabric::wait(const std::atomic<bool>& ready) noexcept {
   {
-    Stay stay(mailbox_);
+    WaitScope stay(mailbox_);
     const std::uint32_t bell = sleep_ == nullptr ? 0 : sleep_->bell_of(ready);
     const auto is_called = [&] { return called(ready) || stay.rung(); };
     const auto is_over = [&] { return is_called() || (sleep_ != nullptr && sleep_->progress()); };
@@ -111,7 +111,8 @@ void ShmFabric::wait(const std::atomic<bool>& ready) noexcept {
 }
 
 // The wake-up of a joint sleep may have been meant for the whole rank.
-void ShmFabric::fall_asleep(const Stay& stay, const std::atomic<bool>& ready, std::uint32_t bell) noexcept {
+void ShmFabric::fall_asleep(const WaitScope& stay, const std::atomic<bool>& ready,
+                            std::uint32_t bell) noexcept {
   if (sleep_ == nullptr) return stay.sleep();
   sleep_->sleep(ready, bell);
   sleep_->progress();

@@ -82,7 +82,7 @@ class ShmFabric final : public Fabric {
   struct Peer {
     std::array<RegionView, region_count_max> regions{};
     Mailbox* mailbox = nullptr;
-    Ropes ropes;
+    ExternalWakers ropes;
     std::vector<os::Mapping> mappings;  // all of the above, except the own regions
     os::FileDescriptor waiters_rope, service_rope;
   };
@@ -97,7 +97,7 @@ class ShmFabric final : public Fabric {
                          std::span<const Rank> group);
 
   bool called(const std::atomic<bool>& ready) const noexcept;
-  void fall_asleep(const Stay& stay, const std::atomic<bool>& ready, std::uint32_t bell) noexcept;
+  void fall_asleep(const WaitScope& stay, const std::atomic<bool>& ready, std::uint32_t bell) noexcept;
   std::uint32_t deliver() noexcept;
 
   const Rank self_;
