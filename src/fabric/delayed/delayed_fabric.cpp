@@ -164,7 +164,7 @@ void DelayedFabric::wait(const std::atomic<bool>& ready) noexcept {
   const std::uint32_t wakes = wakes_.load();
   const std::uint64_t due = next_due();
   if (due == never) return near_.wait(ready);
-  while (!ready.load() && wakes_.load() == wakes && os::monotonic_ns() < due) naps_.pass_to_the_point(due);
+  while (!ready.load() && wakes_.load() == wakes && os::monotonic_ns() < due) sleep_.pass_to_the_point(due);
 }
 
 void DelayedFabric::wake() noexcept {
@@ -181,7 +181,7 @@ void DelayedFabric::wait_for_service() noexcept {
     return;
   }
   service_rests_.store(false);
-  while (!service_called_.exchange(false) && os::monotonic_ns() < due) naps_.pass(due);
+  while (!service_called_.exchange(false) && os::monotonic_ns() < due) sleep_.pass(due);
 }
 
 void DelayedFabric::wake_service() noexcept {
@@ -197,7 +197,7 @@ bool DelayedFabric::watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unw
   return near_.watch(word, unwanted);
 }
 
-void Naps::pass_to_the_point(std::uint64_t due) noexcept {
+void PreciseSleep::pass_to_the_point(std::uint64_t due) noexcept {
   const std::uint64_t now = os::monotonic_ns();
   if (due <= now) return;
   const bool near = due - now <= late_ns_.load(std::memory_order_relaxed);
@@ -208,12 +208,12 @@ void Naps::pass_to_the_point(std::uint64_t due) noexcept {
   }
 }
 
-void Naps::pass(std::uint64_t due) noexcept {
+void PreciseSleep::pass(std::uint64_t due) noexcept {
   const std::uint64_t now = os::monotonic_ns();
   if (due > now) nap_until(now, due);
 }
 
-void Naps::nap_until(std::uint64_t now, std::uint64_t due) noexcept {
+void PreciseSleep::nap_until(std::uint64_t now, std::uint64_t due) noexcept {
   const std::uint64_t before = late_ns_.load(std::memory_order_relaxed);
   const std::uint64_t asked = std::min(due - now > before ? due - now - before : 1, nap_max_ns);
   const timespec length{0, static_cast<long>(asked)};

@@ -24,10 +24,10 @@ namespace musubi::fabric {
 
 // The link between a rank and the network: concurrent transfers queue up.
 // Any thread.
-class Line {
+class Link {
  public:
   // 0: unlimited.
-  explicit Line(std::uint64_t bits_per_second) noexcept : bits_per_second_(bits_per_second) {}
+  explicit Link(std::uint64_t bits_per_second) noexcept : bits_per_second_(bits_per_second) {}
 
   // Result: the time at which the last of `bytes` bytes, ready at time `now`, has left. Nanoseconds.
   std::uint64_t send(std::uint64_t now, std::size_t bytes) noexcept {
@@ -51,7 +51,7 @@ class Line {
 // long as a trip over a fast network. So naps measure how late they end, and are shortened by that much. The
 // thread yields for the rest, as long as yields are quick.
 // Any thread.
-class Naps {
+class PreciseSleep {
  public:
   // Passes time, at most until `due` (os::monotonic_ns()), perhaps much less.
   void pass_to_the_point(std::uint64_t due) noexcept;
@@ -118,8 +118,8 @@ class DelayedFabric final : public Fabric {
   Fabric& near_;
   const std::uint64_t round_trip_ns_;
   const std::uint32_t bandwidth_delay_bytes_;
-  Line out_, in_;
-  Naps naps_;
+  Link out_, in_;
+  PreciseSleep sleep_;
   std::array<Arrivals, static_cast<std::size_t>(MessageKind::count)> arrivals_;
   std::array<Listener*, static_cast<std::size_t>(MessageKind::count)> listeners_{};
 
