@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "fabric/messages/peer_line.h"
+#include "fabric/messages/peer_session.h"
 #include "fabric/mpi/adapter.h"
 #include "os/clock.h"
 #include "os/futex.h"

@@ -13,7 +13,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "fabric/messages/net.h"
-#include "fabric/messages/peer_line.h"
+#include "fabric/messages/peer_session.h"
 #include "os/sockets.h"
 
 namespace musubi::fabric::conformance {

@@ -52,7 +52,7 @@ struct ProofMessage {
   handshake::Proof proof;
 };
 
-enum class LineState : std::uint8_t { none, called, joined, ended };
+enum class SessionState : std::uint8_t { none, called, joined, ended };
 
 // The sending side. take() and has_left(): any thread. Other functions: the sender of the lane, or the
 // polling thread, as stated.
@@ -155,8 +155,8 @@ class ReceiveWindow {
   std::atomic<std::uint32_t> used_{0};
 };
 
-struct PeerLine {
-  std::atomic<LineState> state{LineState::none};
+struct PeerSession {
+  std::atomic<SessionState> state{SessionState::none};
   SendWindow leaving;
   ReceiveWindow coming;
   Tag own_tag{}, peer_tag{};
