@@ -115,8 +115,8 @@ class SimFabric final : public Fabric {
   void wake() noexcept override {}
   void wait_for_service() noexcept override;
   void wake_service() noexcept override {}
-  void begin_looks() noexcept override { ++looks_; }
-  void end_looks() noexcept override { --looks_; }
+  void begin_polling() noexcept override { ++looks_; }
+  void end_polling() noexcept override { --looks_; }
   std::byte* direct(Rank peer, RegionId region) noexcept override;
   // Virtual time does not pass while a thread polls, so one check suffices.
   bool watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept override {

@@ -220,10 +220,10 @@ class Fabric {
   virtual void wait_for_service() noexcept = 0;
   virtual void wake_service() noexcept = 0;
 
-  // A hint: until end_looks() the calling thread polls, so arrivals need not wake the service thread. Any
+  // A hint: until end_polling() the calling thread polls, so arrivals need not wake the service thread. Any
   // thread; the calls pair up.
-  virtual void begin_looks() noexcept {}
-  virtual void end_looks() noexcept {}
+  virtual void begin_polling() noexcept {}
+  virtual void end_polling() noexcept {}
 
   // The peer's region as an address of this process; null without local_pointer.
   virtual std::byte* direct(Rank peer, RegionId region) noexcept = 0;

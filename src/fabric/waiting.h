@@ -39,22 +39,22 @@ class JointSleep : public Fabric {
   virtual int service_rope() const noexcept = 0;
 };
 
-// The scope in which a thread polls for arrivals itself; ends with this object. `Attended` has begin_looks()
-// and end_looks(), as Fabric does.
+// The scope in which a thread polls for arrivals itself; ends with this object. `Attended` has
+// begin_polling() and end_polling(), as Fabric does.
 template <typename Attended>
-class Looks {
+class PollScope {
  public:
   // Null: no effect.
-  explicit Looks(Attended* attended) noexcept : attended_(attended) {}
-  Looks(const Looks&) = delete;
-  ~Looks() {
-    if (has_told_) attended_->end_looks();
+  explicit PollScope(Attended* attended) noexcept : attended_(attended) {}
+  PollScope(const PollScope&) = delete;
+  ~PollScope() {
+    if (has_told_) attended_->end_polling();
   }
   // Idempotent.
   void begin() noexcept {
     if (has_told_ || attended_ == nullptr) return;
     has_told_ = true;
-    attended_->begin_looks();
+    attended_->begin_polling();
   }
 
  private:

@@ -50,7 +50,7 @@ Task<bool> LockTable::lock_from_elsewhere(LockId lock) {
   Parts& p = *parts_;
   // Polls also while this thread fetches the blocks covered by the lock: the previous rank may then want it
   // again.
-  fabric::Looks looks(&p.fabric);
+  fabric::PollScope looks(&p.fabric);
   looks.begin();
   SignatureReader::Look look(p.signatures);
   NewsPiggyback piggyback(look, p.told, p.fabric.self(), p.requests);

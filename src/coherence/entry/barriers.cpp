@@ -46,7 +46,7 @@ Task<> Barriers::announce() {
   ground_.board.store(head, list);
   head.epoch = epoch;
   if (list.empty()) co_return;
-  fabric::Looks looks(&ground_.fabric);
+  fabric::PollScope looks(&ground_.fabric);
   looks.begin();
   pack(list, head.offset, epoch);
   std::fill(told_.begin(), told_.end(), 0);

@@ -96,8 +96,8 @@ class ActiveMessages final : public JointSleep, private Receiver {
   // Applies to waits that begin afterwards. Any thread.
   void set_policy(WaitingPolicy policy) noexcept { sleepers_.set_policy(policy); }
 
-  void begin_looks() noexcept override { sleepers_.attendance().begin_looks(); }
-  void end_looks() noexcept override { sleepers_.attendance().end_looks(); }
+  void begin_polling() noexcept override { sleepers_.attendance().begin_polling(); }
+  void end_polling() noexcept override { sleepers_.attendance().end_polling(); }
   std::uint32_t bell_of(const std::atomic<bool>& ready) const noexcept override {
     return sleepers_.bell_of(ready);
   }

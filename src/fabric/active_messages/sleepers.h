@@ -29,11 +29,11 @@ class Attendance {
  public:
   explicit Attendance(Transport& transport) noexcept : transport_(transport) {}
 
-  void begin_looks() noexcept {
+  void begin_polling() noexcept {
     looking_.fetch_add(1);
     tell();
   }
-  void end_looks() noexcept {
+  void end_polling() noexcept {
     looking_.fetch_sub(1);
     tell();
   }
@@ -116,7 +116,7 @@ class Sleepers {
   // Result: whether the wait is over.
   template <typename IsOver>
   bool spins_until(const std::atomic<bool>& ready, std::uint32_t bell, IsOver is_over) noexcept {
-    Looks<Attendance> looks(&attendance_);
+    PollScope<Attendance> looks(&attendance_);
     for (std::uint32_t i = spin_checks_.load(std::memory_order_relaxed); i != 0; --i) {
       if (i % checks_per_poll == 0) {
         if (is_over()) return true;

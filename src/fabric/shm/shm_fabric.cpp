@@ -93,7 +93,7 @@ void ShmFabric::wait(const std::atomic<bool>& ready) noexcept {
     const auto is_over = [&] { return is_called() || (sleep_ != nullptr && sleep_->progress()); };
     bool ended = is_called();
     {
-      Looks<JointSleep> looks(sleep_);
+      PollScope<JointSleep> looks(sleep_);
       const std::uint32_t spin_checks = spin_checks_.load(std::memory_order_relaxed);
       for (std::uint32_t i = 1; !ended && i <= spin_checks; ++i) {
         os::pause_instruction();

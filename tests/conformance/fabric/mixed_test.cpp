@@ -164,7 +164,7 @@ TEST(MixedFabric, AThreadThatLooksSaysSoToTheFarDriver) {
   runtime::FarFabric near(*rank.fabric, 1), far(*rank.fabric, 1);
   MixedFabric mixed(near, far);
   {
-    Looks<Fabric> looks(&mixed);
+    PollScope<Fabric> looks(&mixed);
     looks.begin();
     EXPECT_EQ(far.looks(), 1);
     EXPECT_EQ(near.looks(), 0);
