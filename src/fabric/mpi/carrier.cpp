@@ -37,7 +37,7 @@ bool asks(const std::byte* message, std::size_t bytes) noexcept {
 
 }  // namespace
 
-Carrier::Carrier(const musubi_mpi_calls& calls, Depot& depot, bool spins, int tag)
+Carrier::Carrier(const musubi_mpi_calls& calls, SharedParcels& depot, bool spins, int tag)
     : calls_(calls), depot_(depot), spin_ns_(spins ? spin_max_ns : 0), tag_(tag) {
   for (int slot = 0; slot < musubi_mpi_slots; ++slot) {
     free_slots_[slot < static_cast<int>(receives_max) ? to_receive : to_send].push_back(slot);
@@ -63,7 +63,7 @@ Result<void> Carrier::run() {
 
 void Carrier::stop() noexcept {
   stop_.store(true);
-  Depot::Head& head = depot_.head();
+  SharedParcels::Head& head = depot_.head();
   os::futex_wake(head.state);
   head.carrier_sleeps.store(0);
   os::futex_wake(head.carrier_sleeps);

@@ -1,6 +1,6 @@
 // Transport driver mpi: ranks of several hosts, connected by the MPI that started them, for machines whose
 // fast network only that MPI can use. The rank's process does not call MPI: its parent `musubi exec` carries
-// its messages (carrier.h), through memory that both share (depot.h).
+// its messages (carrier.h), through memory that both share (shared_parcels.h).
 #pragma once
 
 #include <sys/types.h>

@@ -11,8 +11,8 @@
 #include "base/result.h"
 #include "fabric/handshake/handshake.h"
 #include "fabric/messages/net.h"
-#include "fabric/mpi/depot.h"
 #include "fabric/mpi/mpi.h"
+#include "fabric/mpi/shared_parcels.h"
 #include "os/clock.h"
 #include "os/futex.h"
 #include "os/memory.h"
@@ -24,7 +24,7 @@ namespace musubi::fabric::mpi {
 class MpiNet final : public MessageNet {
  public:
   // Blocks until the carrier serves this rank. Errors: it does not; no memory or files.
-  static Result<std::unique_ptr<MpiNet>> open(Depot depot, Rank self, std::uint32_t ranks);
+  static Result<std::unique_ptr<MpiNet>> open(SharedParcels depot, Rank self, std::uint32_t ranks);
   ~MpiNet() override;
 
   Rank self() const noexcept override { return self_; }
@@ -40,14 +40,14 @@ class MpiNet final : public MessageNet {
   int rope(Sleeper sleeper) const noexcept override { return bells_[index(sleeper)].write_end(); }
 
  private:
-  MpiNet(Depot depot, Rank self, std::uint32_t ranks) noexcept;
+  MpiNet(SharedParcels depot, Rank self, std::uint32_t ranks) noexcept;
   static std::size_t index(Sleeper sleeper) noexcept { return static_cast<std::size_t>(sleeper); }
   Parcel* parcels_of(std::uint32_t group) const noexcept;
   Result<void> meet_carrier();
   Polled take_marks(ParcelReceiver& receiver) noexcept;
   void report_failure(ParcelReceiver& receiver) noexcept;
 
-  Depot depot_;
+  SharedParcels depot_;
   const Rank self_;
   const std::uint32_t ranks_;
   os::Mapping parcel_memory_;
@@ -65,7 +65,7 @@ constexpr std::uint32_t marks_of_way = (1u << parcels_of_way) - 1;
 
 }  // namespace
 
-MpiNet::MpiNet(Depot depot, Rank self, std::uint32_t ranks) noexcept
+MpiNet::MpiNet(SharedParcels depot, Rank self, std::uint32_t ranks) noexcept
     : depot_(std::move(depot)), self_(self), ranks_(ranks), leaving_(groups_of(ranks)) {}
 
 MpiNet::~MpiNet() {
@@ -73,7 +73,7 @@ MpiNet::~MpiNet() {
   depot_.head().state.compare_exchange_strong(expected, rank_left);
 }
 
-Result<std::unique_ptr<MpiNet>> MpiNet::open(Depot depot, Rank self, std::uint32_t ranks) {
+Result<std::unique_ptr<MpiNet>> MpiNet::open(SharedParcels depot, Rank self, std::uint32_t ranks) {
   std::unique_ptr<MpiNet> net(new MpiNet(std::move(depot), self, ranks));
   const std::size_t bytes = groups_of(ranks) * parcels_of_group * sizeof(Parcel);
   MUSUBI_ASSIGN_OR_RETURN(net->parcel_memory_, os::Mapping::anywhere(bytes, os::Protection::read_write));
@@ -85,7 +85,7 @@ Result<std::unique_ptr<MpiNet>> MpiNet::open(Depot depot, Rank self, std::uint32
 }
 
 Result<void> MpiNet::meet_carrier() {
-  Depot::Head& head = depot_.head();
+  SharedParcels::Head& head = depot_.head();
   head.process = ::getpid();
   for (const Sleeper sleeper : {Sleeper::waiter, Sleeper::service})
     head.ropes[index(sleeper)] = rope(sleeper);
@@ -192,7 +192,7 @@ Result<std::unique_ptr<mpi::MpiNet>> open_net(Rank self, std::uint32_t ranks, co
         "far_fabric=mpi and near_fabric=mpi are for jobs that an MPI starts; write `mpirun -n 4 musubi exec "
         "--set far_fabric=mpi program`, or leave them out"};
   }
-  MUSUBI_ASSIGN_OR_RETURN(auto depot, mpi::Depot::open(options.carrier, options.file, ranks));
+  MUSUBI_ASSIGN_OR_RETURN(auto depot, mpi::SharedParcels::open(options.carrier, options.file, ranks));
   return mpi::MpiNet::open(std::move(depot), self, ranks);
 }
 

@@ -198,7 +198,7 @@ Result<std::unique_ptr<MpiJob>> MpiJob::join(const std::string& adapter) {
   }
   std::unique_ptr<MpiJob> job(new MpiJob(*calls, place));
   if (auto whole = check_size(job->calls_, job->values_->ranks()); !whole) return whole.error();
-  MUSUBI_ASSIGN_OR_RETURN(job->depot_, fabric::mpi::Depot::create(job->values_->ranks()));
+  MUSUBI_ASSIGN_OR_RETURN(job->depot_, fabric::mpi::SharedParcels::create(job->values_->ranks()));
   // Each rank has a carrier.
   const bool spins = 2 * static_cast<std::uint32_t>(place.ranks_here) <= os::allowed_cores();
   job->carrier_ = std::make_unique<fabric::mpi::Carrier>(job->calls_, job->depot_, spins);

@@ -10,8 +10,8 @@
 
 #include "base/result.h"
 #include "fabric/mpi/carrier.h"
-#include "fabric/mpi/depot.h"
 #include "fabric/mpi/mpi_calls.h"
+#include "fabric/mpi/shared_parcels.h"
 #include "launch/pmi/key_values.h"
 
 namespace musubi::launch {
@@ -39,7 +39,7 @@ class MpiJob {
 
   const musubi_mpi_calls& calls_;
   std::unique_ptr<KeyValues> values_;
-  fabric::mpi::Depot depot_;
+  fabric::mpi::SharedParcels depot_;
   std::unique_ptr<fabric::mpi::Carrier> carrier_;
   const std::uint32_t rank_;
   std::thread thread_;

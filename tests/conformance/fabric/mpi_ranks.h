@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "fabric/mpi/depot.h"
 #include "fabric/mpi/mpi.h"
+#include "fabric/mpi/shared_parcels.h"
 #include "mpi_control.h"
 #include "network_world.h"
 #include "os/futex.h"
@@ -45,12 +45,12 @@ class Carriers {
   Carriers(const Carriers&) = delete;
 
   // Begins a round: depots for this many ranks.
-  std::vector<mpi::Depot> begin(std::uint32_t ranks) {
+  std::vector<mpi::SharedParcels> begin(std::uint32_t ranks) {
     MUSUBI_CHECK(ranks <= carrier_count, "%u ranks", ranks);
     await_ready();
-    std::vector<mpi::Depot> depots;
+    std::vector<mpi::SharedParcels> depots;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      auto depot = mpi::Depot::create(ranks);
+      auto depot = mpi::SharedParcels::create(ranks);
       MUSUBI_CHECK(depot.ok(), "%s", depot.error().message.c_str());
       control().depots[rank] = depot.value().file();
       depots.push_back(std::move(depot).value());
@@ -97,7 +97,7 @@ class Carriers {
 };
 
 struct MpiRank : NetworkRank<MessageTransport> {
-  Result<void> open(Rank self, std::uint32_t ranks, std::size_t region_bytes, const mpi::Depot& depot,
+  Result<void> open(Rank self, std::uint32_t ranks, std::size_t region_bytes, const mpi::SharedParcels& depot,
                     const Exchange& exchange, WaitingPolicy policy) {
     MpiOptions options;
     options.messages.secret = secret_of_tests;
@@ -126,7 +126,7 @@ class MpiWorld final : public ServedWorld {
 
  private:
   Carriers& carriers_;
-  const std::vector<mpi::Depot> depots_;
+  const std::vector<mpi::SharedParcels> depots_;
   std::unique_ptr<NetworkWorld<MpiRank>> world_;
 };
 

@@ -21,12 +21,13 @@ namespace musubi::fabric::mpi {
 inline constexpr std::size_t parcel_bytes = 16384;
 
 // Marks of one side for the other. Zero memory is an empty tray. put(): any thread; take(): one thread.
-class Tray {
+class MarkBitmap {
  public:
   static constexpr std::uint32_t groups_per_word = 64;
 
-  Tray() = default;
-  Tray(std::span<std::atomic<std::uint32_t>> groups, std::span<std::atomic<std::uint64_t>> words) noexcept
+  MarkBitmap() = default;
+  MarkBitmap(std::span<std::atomic<std::uint32_t>> groups,
+             std::span<std::atomic<std::uint64_t>> words) noexcept
       : groups_(groups), words_(words) {}
 
   void put(std::uint32_t group, std::uint32_t marks) noexcept {
@@ -74,14 +75,14 @@ enum State : std::uint32_t {
   failed,  // MPI carries no more messages
 };
 
-class Depot {
+class SharedParcels {
  public:
-  Depot() = default;  // refers to no memory
+  SharedParcels() = default;  // refers to no memory
   // For the carrier. Errors: no memory file.
-  static Result<Depot> create(std::uint32_t ranks);
+  static Result<SharedParcels> create(std::uint32_t ranks);
   // For the rank: opens the file of the carrier's process. Errors: it cannot be opened, or is not for `ranks`
   // ranks.
-  static Result<Depot> open(pid_t carrier, int file, std::uint32_t ranks);
+  static Result<SharedParcels> open(pid_t carrier, int file, std::uint32_t ranks);
 
   int file() const noexcept { return file_.number(); }
 
@@ -89,7 +90,7 @@ class Depot {
   Label& label_of(std::uint32_t parcel) const noexcept { return labels_[parcel]; }
 
   // In each group's word: a bit per place. Places from parcels_of_way on are for receiving.
-  Tray to_carrier, to_rank;
+  MarkBitmap to_carrier, to_rank;
 
   struct Head {
     std::uint32_t ranks;
@@ -102,8 +103,8 @@ class Depot {
   Head& head() const noexcept { return *head_; }
 
  private:
-  Depot(os::FileDescriptor file, os::Mapping memory, std::uint32_t ranks) noexcept;
-  static Result<Depot> map(os::FileDescriptor file, std::uint32_t ranks);
+  SharedParcels(os::FileDescriptor file, os::Mapping memory, std::uint32_t ranks) noexcept;
+  static Result<SharedParcels> map(os::FileDescriptor file, std::uint32_t ranks);
 
   os::FileDescriptor file_;
   os::Mapping memory_;
