@@ -22,9 +22,9 @@ std::string without_joining(int status) {
 
 }  // namespace
 
-const int Verdict::signal_of_closed_pipe = SIGPIPE;
+const int JobOutcome::signal_of_closed_pipe = SIGPIPE;
 
-void Verdict::joined(Rank rank) {
+void JobOutcome::joined(Rank rank) {
   joined_.insert(rank.value);
   // The job uses the runtime after all, and would wait for that rank for ever.
   if (phase_ == Phase::running && left_before_joining_) {
@@ -32,7 +32,7 @@ void Verdict::joined(Rank rank) {
   }
 }
 
-void Verdict::finished(Rank rank, int status) {
+void JobOutcome::finished(Rank rank, int status) {
   const bool finishes_too = phase_ == Phase::finishing || phase_ == Phase::leaving;
   if (phase_ == Phase::running) {
     exit_status_ = status & 0xff;  // the first one determines the job's status
@@ -44,7 +44,7 @@ void Verdict::finished(Rank rank, int status) {
   finisher_ = rank;
 }
 
-void Verdict::aborted(Rank rank, int process_id, int status, std::string_view reason) {
+void JobOutcome::aborted(Rank rank, int process_id, int status, std::string_view reason) {
   if (phase_ != Phase::running) return;
   if ((status & 0xff) == 0) status = 1;
   const std::string text = with_hosts(reason);
@@ -52,7 +52,7 @@ void Verdict::aborted(Rank rank, int process_id, int status, std::string_view re
   fail(rank, process_id, status & 0xff, ": " + text);
 }
 
-void Verdict::ended(Rank rank, int process_id, Ending ending) {
+void JobOutcome::ended(Rank rank, int process_id, Ending ending) {
   --alive_;
   const bool asked_for = ending.by_signal && ((passed_on_ >> ending.number) & 1) != 0;
   // A crash in the exit handlers of the rank that finished is the program's crash, as without Musubi.
@@ -82,13 +82,13 @@ void Verdict::ended(Rank rank, int process_id, Ending ending) {
   if (alive_ == 0) phase_ = Phase::over;
 }
 
-void Verdict::output_lost(int error) {
+void JobOutcome::output_lost(int error) {
   if (std::exchange(output_is_lost_, true)) return;
   loss_message_ = std::string("musubi: cannot write the job's output: ") + std::strerror(error) +
                   "; the job goes on, these lines are lost, and a status of success becomes 74";
 }
 
-std::string Verdict::take_message() {
+std::string JobOutcome::take_message() {
   if (loss_message_.empty() || message_.empty())
     return std::exchange(loss_message_, {}) + std::exchange(message_, {});
   return std::exchange(loss_message_, {}) + "\n" + std::exchange(message_, {});
@@ -96,7 +96,7 @@ std::string Verdict::take_message() {
 
 // After the job has finished, a host may be lost with its ranks, but not with the rank whose end is still
 // awaited.
-void Verdict::host_lost(RankRange ranks, std::uint32_t alive, std::string_view what) {
+void JobOutcome::host_lost(RankRange ranks, std::uint32_t alive, std::string_view what) {
   alive_ -= alive;
   constexpr int status_of_lost_host = 125;
   const bool unfinished = phase_ == Phase::finishing && finisher_ && ranks.holds(*finisher_);
@@ -104,12 +104,12 @@ void Verdict::host_lost(RankRange ranks, std::uint32_t alive, std::string_view w
   if (alive_ == 0) phase_ = Phase::over;
 }
 
-std::string Verdict::on_host(Rank rank) const {
+std::string JobOutcome::on_host(Rank rank) const {
   return rank.value < hosts_.size() ? " on " + hosts_[rank.value] : "";
 }
 
 // Ranks know each other by number only.
-std::string Verdict::with_hosts(std::string_view text) const {
+std::string JobOutcome::with_hosts(std::string_view text) const {
   std::string told;
   std::size_t told_until = 0;
   for (std::size_t at = 0; (at = text.find(rank_word, at)) != std::string_view::npos;) {
@@ -125,12 +125,12 @@ std::string Verdict::with_hosts(std::string_view text) const {
   return told.append(text.substr(told_until));
 }
 
-void Verdict::fail(Rank rank, int process_id, int status, std::string_view what) {
+void JobOutcome::fail(Rank rank, int process_id, int status, std::string_view what) {
   fail(status, std::string(rank_word) + std::to_string(rank.value) + " (pid " + std::to_string(process_id) +
                    on_host(rank) + ")" + std::string(what));
 }
 
-void Verdict::fail(int status, std::string_view what) {
+void JobOutcome::fail(int status, std::string_view what) {
   phase_ = Phase::failing;
   exit_status_ = status;
   message_ = "musubi: " + std::string(what) + "; ending the job";
@@ -143,24 +143,24 @@ std::string describe_signal(int signal) {
 }
 
 void JobControl::weigh(const Endings& endings) {
-  if (endings.memory_ran_out) verdict_.memory_ran_out();
+  if (endings.memory_ran_out) outcome_.memory_ran_out();
   const auto weigh_deaths = [&](bool by_signal) {
     for (const Death& death : endings.deaths) {
-      if (death.ending.by_signal == by_signal) verdict_.ended(death.rank, death.process_id, death.ending);
+      if (death.ending.by_signal == by_signal) outcome_.ended(death.rank, death.process_id, death.ending);
     }
   };
   weigh_deaths(true);
   for (const Abort& abort : endings.aborts) {
-    verdict_.aborted(abort.rank, abort.process_id, abort.status, abort.reason);
+    outcome_.aborted(abort.rank, abort.process_id, abort.status, abort.reason);
   }
   weigh_deaths(false);
 }
 
 void JobControl::follow(std::uint64_t now_ns) {
-  std::string message = verdict_.take_message();
+  std::string message = outcome_.take_message();
   if (!message.empty()) commands_.say(std::move(message));
-  if (verdict_.phase() != acted_on_) {
-    acted_on_ = verdict_.phase();
+  if (outcome_.phase() != acted_on_) {
+    acted_on_ = outcome_.phase();
     commands_.expect_no_prompt();
     if (acted_on_ == Phase::failing) {
       commands_.signal_all(SIGTERM);
@@ -178,9 +178,9 @@ void JobControl::follow(std::uint64_t now_ns) {
 
 void JobControl::pass_on(UserSignal signal, std::uint64_t now_ns) {
   const Passing passing = passing_of(signal);
-  if (signal.number != SIGCONT && signal.number != SIGTSTP) verdict_.passed_on(signal.number);
+  if (signal.number != SIGCONT && signal.number != SIGTSTP) outcome_.passed_on(signal.number);
   if (insistence_.insists(signal, now_ns)) {
-    verdict_.passed_on(SIGKILL);
+    outcome_.passed_on(SIGKILL);
     abandoned_ = true;
     commands_.signal_all(SIGKILL);
   } else if (passing == Passing::all_ranks) {

@@ -38,11 +38,11 @@ struct Ending {
 
 enum class Phase { running, finishing, leaving, failing, over };
 
-class Verdict {
+class JobOutcome {
  public:
   // `plain`: the programs never join the job, and exit(0) is orderly for them. `hosts`: the host name of each
   // rank, by rank; empty: all run on this host.
-  Verdict(std::uint32_t ranks, bool plain, std::vector<std::string> hosts = {})
+  JobOutcome(std::uint32_t ranks, bool plain, std::vector<std::string> hosts = {})
       : plain_(plain), alive_(ranks), hosts_(std::move(hosts)) {}
 
   void joined(Rank rank);
@@ -139,14 +139,14 @@ class JobControl {
     ~Commands() = default;
   };
 
-  JobControl(Verdict verdict, std::chrono::nanoseconds abort_timeout, Commands& commands)
-      : verdict_(std::move(verdict)), abort_timeout_(abort_timeout), commands_(commands) {}
+  JobControl(JobOutcome outcome, std::chrono::nanoseconds abort_timeout, Commands& commands)
+      : outcome_(std::move(outcome)), abort_timeout_(abort_timeout), commands_(commands) {}
 
-  Verdict& verdict() { return verdict_; }
+  JobOutcome& outcome() { return outcome_; }
   // Whether the verdict knows this failure of the output (errno); 0: there is none.
-  bool knows_of(int failure_of_output) const { return failure_of_output == 0 || verdict_.output_is_lost(); }
-  Phase phase() const { return verdict_.phase(); }
-  int exit_status() const { return verdict_.exit_status(); }
+  bool knows_of(int failure_of_output) const { return failure_of_output == 0 || outcome_.output_is_lost(); }
+  Phase phase() const { return outcome_.phase(); }
+  int exit_status() const { return outcome_.exit_status(); }
 
   // Reports the root cause: a finish precedes the exits that it caused, and a death by a signal the aborts of
   // ranks that noticed it.
@@ -161,7 +161,7 @@ class JobControl {
   bool abandoned() const { return abandoned_; }
 
  private:
-  Verdict verdict_;
+  JobOutcome outcome_;
   const std::chrono::nanoseconds abort_timeout_;
   Commands& commands_;
   Insistence insistence_;

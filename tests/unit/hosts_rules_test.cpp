@@ -159,13 +159,13 @@ TEST(Refusals, AHostThatDiffersHasOneLine) {
                                       "host h3: a is 1"}));
 }
 
-TEST(Verdict, ALostHostTakesItsRanksAndIsNamed) {
-  Verdict verdict(4, false, {"h1", "h1", "h2", "h2"});
+TEST(JobOutcome, ALostHostTakesItsRanksAndIsNamed) {
+  JobOutcome verdict(4, false, {"h1", "h1", "h2", "h2"});
   verdict.joined(Rank(2));
   verdict.ended(Rank(2), 7, {false, 0});
   EXPECT_EQ(verdict.take_message(),
             "musubi: rank 2 (pid 7 on h2) exited with status 0 without ending the program; ending the job");
-  Verdict lost(4, false, {"h1", "h1", "h2", "h2"});
+  JobOutcome lost(4, false, {"h1", "h1", "h2", "h2"});
   lost.host_lost({2, 2}, 2, "host h2 is lost");
   EXPECT_EQ(lost.take_message(), "musubi: host h2 is lost; ending the job");
   EXPECT_EQ(lost.exit_status(), 125);
@@ -175,15 +175,15 @@ TEST(Verdict, ALostHostTakesItsRanksAndIsNamed) {
   EXPECT_EQ(lost.phase(), Phase::over);
 }
 
-TEST(Verdict, BehindAFinishALostHostIsNoFailureUnlessItHadTheLastWord) {
-  Verdict verdict(2, false, {"h1", "h2"});
+TEST(JobOutcome, BehindAFinishALostHostIsNoFailureUnlessItHadTheLastWord) {
+  JobOutcome verdict(2, false, {"h1", "h2"});
   verdict.finished(Rank(0), 3);
   verdict.host_lost({1, 1}, 1, "host h2 is lost");
   EXPECT_EQ(verdict.take_message(), "");
   verdict.ended(Rank(0), 1, {false, 3});
   EXPECT_EQ(verdict.phase(), Phase::over);
   EXPECT_EQ(verdict.exit_status(), 3);
-  Verdict unfinished(2, false, {"h1", "h2"});
+  JobOutcome unfinished(2, false, {"h1", "h2"});
   unfinished.finished(Rank(1), 3);
   unfinished.host_lost({1, 1}, 1, "host h2 is lost");
   EXPECT_NE(unfinished.take_message(), "");

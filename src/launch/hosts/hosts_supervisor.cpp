@@ -40,7 +40,7 @@ HostsSupervisor::HostsSupervisor(const HostsPlan& plan, UserSignals& signals, st
       events_(events),
       progress_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       outputs_(progress_event_.number()),
-      control_(Verdict(plan.order.ranks, plan.order.plain, host_of_each_rank(hosts)), plan.abort_timeout,
+      control_(JobOutcome(plan.order.ranks, plan.order.plain, host_of_each_rank(hosts)), plan.abort_timeout,
                *this),
       survey_(hosts, plan.order.plain ? std::chrono::nanoseconds{0} : plan.stall_report),
       input_(watcher_, static_cast<std::uint32_t>(Subject::input)),
@@ -140,8 +140,8 @@ void HostsSupervisor::handle(const Watcher::Event& event) {
     case Subject::progress: {
       eventfd_t ignored = 0;
       ::eventfd_read(progress_event_.number(), &ignored);
-      if (outputs_.broken()) control_.verdict().output_closed();
-      if (const int error = outputs_.failure(); error != 0) control_.verdict().output_lost(error);
+      if (outputs_.broken()) control_.outcome().output_closed();
+      if (const int error = outputs_.failure(); error != 0) control_.outcome().output_lost(error);
       return;
     }
     case Subject::input:
@@ -270,7 +270,7 @@ void HostsSupervisor::lose(HostLink& host, const std::string& why) {
   } else if (!started_) {
     host.refusal = {" was lost before the ranks started: " + why, ""};
   } else {
-    control_.verdict().host_lost(host.ranks, host.alive, describe(host) + " is lost: " + why);
+    control_.outcome().host_lost(host.ranks, host.alive, describe(host) + " is lost: " + why);
     host.alive = 0;
   }
 }

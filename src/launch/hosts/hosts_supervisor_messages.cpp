@@ -85,7 +85,7 @@ void HostsSupervisor::take_at_start(std::size_t index, const Message& message) {
       if (!started_) {
         host.refusal = {": " + message.body, ""};
       } else {
-        control_.verdict().host_lost(host.ranks, std::exchange(host.alive, 0),
+        control_.outcome().host_lost(host.ranks, std::exchange(host.alive, 0),
                                      "host " + host.name + ": " + message.body);
       }
       host.state = HostState::lost;
@@ -130,7 +130,7 @@ void HostsSupervisor::take_of_ranks(std::size_t index, Message& message) {
       return host.ranks.holds(rank) ? take_joined(rank) : lose(host, is_not_said);
     case MessageKind::finished:
       if (!host.ranks.holds(finished)) return lose(host, is_not_said);
-      return control_.verdict().finished(finished, static_cast<int>(static_cast<std::uint32_t>(number)));
+      return control_.outcome().finished(finished, static_cast<int>(static_cast<std::uint32_t>(number)));
     case MessageKind::gathered:
       return gather(host, message.body);
     case MessageKind::crashed:
@@ -169,7 +169,7 @@ void HostsSupervisor::take_of_ranks(std::size_t index, Message& message) {
 }
 
 void HostsSupervisor::take_joined(Rank rank) {
-  control_.verdict().joined(rank);
+  control_.outcome().joined(rank);
   if (rank != Rank{0}) return;
   for (HostLink& host : hosts_) {
     if (host.serves()) host.channel.send(MessageKind::welcome_others);

@@ -38,7 +38,7 @@ class Supervisor final : private RankGuard::Listener, private JobControl::Comman
   };
 
   void joined(Rank rank) override;
-  void finished(Rank rank, int status) override { control_.verdict().finished(rank, status); }
+  void finished(Rank rank, int status) override { control_.outcome().finished(rank, status); }
   void gathered(std::shared_ptr<const std::string> blobs) override { guard_.reply(blobs); }
   void crashed(std::string lines) override { say(std::move(lines)); }
   void ended(const Endings& endings) override { control_.weigh(endings); }
@@ -71,7 +71,7 @@ Supervisor::Supervisor(const LaunchPlan& plan, UserSignals& signals, std::vector
       progress_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       outputs_(progress_event_.number()),
       guard_(plan, watcher_, std::move(ranks), outputs_.output(), outputs_.error(), *this),
-      control_(Verdict(plan.ranks, plan.plain), plan.abort_timeout, *this),
+      control_(JobOutcome(plan.ranks, plan.plain), plan.abort_timeout, *this),
       boards_(boards),
       stall_watch_(plan.plain ? std::chrono::nanoseconds{0} : plan.stall_report) {
   watcher_.watch(signals_.descriptor(), static_cast<std::uint32_t>(Subject::signals), 0, EPOLLIN);
@@ -89,7 +89,7 @@ int Supervisor::run() {
 }
 
 void Supervisor::joined(Rank rank) {
-  control_.verdict().joined(rank);
+  control_.outcome().joined(rank);
   if (rank == Rank{0}) guard_.welcome_others();
 }
 
@@ -117,8 +117,8 @@ void Supervisor::handle(const Watcher::Event& event) {
       eventfd_t ignored = 0;
       ::eventfd_read(progress_event_.number(), &ignored);
       guard_.relay().progressed(os::monotonic_ns());
-      if (outputs_.broken()) control_.verdict().output_closed();
-      if (const int error = outputs_.failure(); error != 0) control_.verdict().output_lost(error);
+      if (outputs_.broken()) control_.outcome().output_closed();
+      if (const int error = outputs_.failure(); error != 0) control_.outcome().output_lost(error);
       return;
     }
   }
