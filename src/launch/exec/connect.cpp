@@ -56,7 +56,7 @@ class Sockets final : public fabric::Joined {
 };
 
 // The ranks use the job's secret, too: proofs made here must be worthless there.
-std::string secret_of_launching(const Meeting& meeting) {
+std::string secret_of_launching(const Rendezvous& meeting) {
   return meeting.secret + " of the launcher";
 }
 
@@ -77,7 +77,7 @@ Result<Waiting> make_waiting() {
   return Waiting{std::move(set), std::move(clock)};
 }
 
-Error missing_ranks(const Meeting& meeting, const Sockets& found) {
+Error missing_ranks(const Rendezvous& meeting, const Sockets& found) {
   constexpr std::size_t named_max = 8;
   std::string names;
   std::size_t named = 0;
@@ -113,7 +113,7 @@ bool let_in(int listening, tcp::PendingConnections& guests, handshake::Complaint
 
 }  // namespace
 
-Result<std::vector<os::FileDescriptor>> await_ranks(Meeting& meeting, std::chrono::nanoseconds patience) {
+Result<std::vector<os::FileDescriptor>> await_ranks(Rendezvous& meeting, std::chrono::nanoseconds patience) {
   const std::string secret = secret_of_launching(meeting);
   const handshake::Handshake handshake(Rank(0), meeting.ranks, "", bytes_of(secret));
   Lines lines;
@@ -143,7 +143,7 @@ Result<std::vector<os::FileDescriptor>> await_ranks(Meeting& meeting, std::chron
   return std::move(found.sockets);
 }
 
-Result<os::FileDescriptor> call_rank_zero(const Meeting& meeting, std::chrono::nanoseconds patience) {
+Result<os::FileDescriptor> call_rank_zero(const Rendezvous& meeting, std::chrono::nanoseconds patience) {
   const auto failed = [&](const std::string& why) {
     return Error{"rank " + std::to_string(meeting.rank) + " found no way to rank 0: " + why +
                  "; let TCP pass between the hosts (`--set ports=A-B`, `--set network=NAME`)"};

@@ -88,8 +88,8 @@ static_assert(std::is_trivially_copyable_v<os::SocketAddress>);
 constexpr const char *card_key = "card", *door_key = "door", *place_key = "place";
 
 // Without the name of a network, all addresses of the host: the reachable ones need not be guessed.
-Result<Door> open_door(const Lead& lead, os::FileDescriptor& listening) {
-  Door door;
+Result<LeaderAddress> open_door(const Lead& lead, os::FileDescriptor& listening) {
+  LeaderAddress door;
   door.refused_status = lead.refused_status;
   if (door.refused_status != 0) return door;
   MUSUBI_ASSIGN_OR_RETURN(door.secret, make_secret());
@@ -117,18 +117,18 @@ os::SocketAddress loopback(std::uint16_t port) {
   return address;
 }
 
-Result<std::vector<Card>> read_cards(KeyValues& launcher, std::uint32_t count) {
-  std::vector<Card> cards;
+Result<std::vector<HostProof>> read_cards(KeyValues& launcher, std::uint32_t count) {
+  std::vector<HostProof> cards;
   for (std::uint32_t rank = 0; rank < count; ++rank) {
     MUSUBI_ASSIGN_OR_RETURN(auto text, launcher.get(rank, card_key));
-    MUSUBI_ASSIGN_OR_RETURN(auto card, parse_card(text));
+    MUSUBI_ASSIGN_OR_RETURN(auto card, parse_host_proof(text));
     cards.push_back(std::move(card));
   }
   return cards;
 }
 
 // The first rank that shares a host with this one; it is the place of all ranks there.
-std::uint32_t place_of(const Card& own, const std::vector<Card>& cards, std::uint32_t self) {
+std::uint32_t place_of(const HostProof& own, const std::vector<HostProof>& cards, std::uint32_t self) {
   for (std::uint32_t rank = 0; rank < self; ++rank) {
     if (shares_host(own, cards[rank])) return rank;
   }
@@ -148,14 +148,14 @@ Result<std::vector<std::uint16_t>> read_places(KeyValues& launcher) {
 
 }  // namespace
 
-std::string format(const Card& card) {
+std::string format(const HostProof& card) {
   return card.host + "," + card.kernel + "," + std::to_string(card.process) + "," +
          std::to_string(card.file) + "," + card.mark;
 }
 
-Result<Card> parse_card(std::string_view text) {
+Result<HostProof> parse_host_proof(std::string_view text) {
   const auto parts = split(text);
-  Card card;
+  HostProof card;
   if (parts.size() != 5 || parts[0].empty() || !parse_number(parts[2], card.process) ||
       !parse_number(parts[3], card.file)) {
     return odd();
@@ -166,7 +166,7 @@ Result<Card> parse_card(std::string_view text) {
   return card;
 }
 
-std::string format(const Door& door) {
+std::string format(const LeaderAddress& door) {
   std::string text =
       std::to_string(door.refused_status) + "," + std::to_string(door.port) + "," + hexadecimal(door.secret);
   for (std::size_t i = 0; i < std::min(door.addresses.size(), addresses_max); ++i) {
@@ -177,9 +177,9 @@ std::string format(const Door& door) {
   return text;
 }
 
-Result<Door> parse_door(std::string_view text) {
+Result<LeaderAddress> parse_leader_address(std::string_view text) {
   const auto parts = split(text);
-  Door door;
+  LeaderAddress door;
   if (parts.size() < 3 || !parse_number(parts[0], door.refused_status) ||
       !parse_number(parts[1], door.port) || !from_hexadecimal(parts[2], door.secret)) {
     return odd();
@@ -195,13 +195,13 @@ Result<Door> parse_door(std::string_view text) {
   return door;
 }
 
-Result<Mark> make_mark() {
+Result<HostMark> make_host_mark() {
   char bytes[mark_bytes];
   if (!os::random_bytes(bytes, sizeof bytes)) {
     return Error{"the kernel gives no random bytes; allow getrandom(2) in the sandbox"};
   }
   MUSUBI_ASSIGN_OR_RETURN(auto file, os::create_memory_file("musubi-mark", sizeof bytes));
-  Mark mark;
+  HostMark mark;
   mark.file = std::move(file);
   if (::pwrite(mark.file.number(), bytes, sizeof bytes, 0) != sizeof bytes) {
     return Error{"cannot write to a memory file; free some memory"};
@@ -210,7 +210,7 @@ Result<Mark> make_mark() {
   return mark;
 }
 
-bool shares_host(const Card& own, const Card& other) {
+bool shares_host(const HostProof& own, const HostProof& other) {
   if (own.kernel != other.kernel) return false;
   auto file = os::open_file_of_process(other.process, other.file);
   char bytes[mark_bytes];
@@ -218,12 +218,12 @@ bool shares_host(const Card& own, const Card& other) {
          hexadecimal({bytes, sizeof bytes}) == other.mark;
 }
 
-Result<Meeting> meet(KeyValues& launcher, const Lead& lead) {
-  Meeting meeting;
+Result<Rendezvous> meet(KeyValues& launcher, const Lead& lead) {
+  Rendezvous meeting;
   meeting.rank = launcher.rank();
   meeting.ranks = launcher.ranks();
   const bool leads = meeting.rank == 0;
-  MUSUBI_ASSIGN_OR_RETURN(auto mark, make_mark());
+  MUSUBI_ASSIGN_OR_RETURN(auto mark, make_host_mark());
   if (auto put = launcher.put(card_key, format(mark.card)); !put) return put.error();
   if (leads) {
     MUSUBI_ASSIGN_OR_RETURN(auto door, open_door(lead, meeting.listening));
@@ -232,7 +232,7 @@ Result<Meeting> meet(KeyValues& launcher, const Lead& lead) {
   if (auto met = launcher.fence(); !met) return met.error();
 
   MUSUBI_ASSIGN_OR_RETURN(auto text, launcher.get(0, door_key));
-  MUSUBI_ASSIGN_OR_RETURN(auto door, parse_door(text));
+  MUSUBI_ASSIGN_OR_RETURN(auto door, parse_leader_address(text));
   MUSUBI_ASSIGN_OR_RETURN(meeting.cards, read_cards(launcher, leads ? meeting.ranks : meeting.rank));
   const std::uint32_t place = place_of(mark.card, meeting.cards, meeting.rank);
   if (auto put = launcher.put(place_key, std::to_string(place)); !put) return put.error();

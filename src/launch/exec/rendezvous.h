@@ -17,17 +17,17 @@
 namespace musubi::launch {
 
 // Of every rank: tells whether it shares a host with another rank.
-struct Card {
+struct HostProof {
   std::string host;    // its name, for messages
   std::string kernel;  // boot id and PID namespace, within which `process` is valid
   pid_t process = 0;   // which has `file` open
   int file = -1;       // a memory file with the bytes of `mark`
   std::string mark;    // in hexadecimal
-  bool operator==(const Card&) const = default;
+  bool operator==(const HostProof&) const = default;
 };
 
 // Of rank 0: where its process listens.
-struct Door {
+struct LeaderAddress {
   int refused_status = 0;  // not 0: the job does not start, as was reported; all ranks exit so
   std::string secret;      // of the job; bytes
   std::vector<os::SocketAddress> addresses;
@@ -35,32 +35,32 @@ struct Door {
 };
 
 // Texts for the exchange.
-std::string format(const Card& card);
-std::string format(const Door& door);
+std::string format(const HostProof& card);
+std::string format(const LeaderAddress& door);
 // Errors: the text is malformed.
-Result<Card> parse_card(std::string_view text);
-Result<Door> parse_door(std::string_view text);
+Result<HostProof> parse_host_proof(std::string_view text);
+Result<LeaderAddress> parse_leader_address(std::string_view text);
 
 // A memory file with a mark, and the card that refers to it. Keep the file until all ranks have read it.
-struct Mark {
+struct HostMark {
   os::FileDescriptor file;
-  Card card;
+  HostProof card;
 };
 // Errors: the kernel provides no memory file or no random bytes.
-Result<Mark> make_mark();
+Result<HostMark> make_host_mark();
 // Whether the process of this card shares host and files with this one, found by trying.
-bool shares_host(const Card& own, const Card& other);
+bool shares_host(const HostProof& own, const HostProof& other);
 
 // The data that rank 0 contributes.
 struct Lead {
-  int refused_status = 0;    // as in Door
+  int refused_status = 0;    // as in LeaderAddress
   std::string_view network;  // as in os::addresses_of_network; empty: all
   os::PortRange ports;
 };
 
-struct Meeting {
+struct Rendezvous {
   std::uint32_t rank = 0, ranks = 1;
-  std::vector<Card> cards;            // by rank; on ranks other than 0 only those of lower ranks
+  std::vector<HostProof> cards;       // by rank; on ranks other than 0 only those of lower ranks
   std::vector<std::uint16_t> places;  // by rank: equal ones share a host. On rank 0 only
   int refused_status = 0;
   std::string secret;                        // of the job
@@ -70,6 +70,6 @@ struct Meeting {
 
 // Collective; leaves the exchange at the end. `lead` is used on rank 0. Errors: those of the exchange; no
 // port or no such network; ranks of different versions.
-Result<Meeting> meet(KeyValues& launcher, const Lead& lead);
+Result<Rendezvous> meet(KeyValues& launcher, const Lead& lead);
 
 }  // namespace musubi::launch
