@@ -75,7 +75,7 @@ class HostsSupervisor final : private JobControl::Commands {
   os::FileDescriptor progress_event_;
   StandardOutputs outputs_;
   JobControl control_;
-  Survey survey_;
+  ThreadStateSurvey survey_;
   InputFeed input_;
   Heartbeat heartbeat_;
   bool refused_ = false;  // hosts cannot be used, as was reported, or were only to be examined

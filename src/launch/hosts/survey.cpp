@@ -4,21 +4,21 @@
 
 namespace musubi::launch {
 
-std::optional<std::uint64_t> Survey::due_ns() const {
+std::optional<std::uint64_t> ThreadStateSurvey::due_ns() const {
   if (round_ != Round::none) return std::nullopt;
   return watch_.due_ns();
 }
 
-void Survey::look_if_due(std::uint64_t now_ns) {
+void ThreadStateSurvey::look_if_due(std::uint64_t now_ns) {
   if (round_ == Round::none && (asked_ || watch_.due(now_ns))) begin(Round::look, MessageKind::look, {});
 }
 
-void Survey::ask() {
+void ThreadStateSurvey::ask() {
   asked_ = true;
   look_if_due(0);
 }
 
-void Survey::begin(Round round, MessageKind kind, std::string_view body) {
+void ThreadStateSurvey::begin(Round round, MessageKind kind, std::string_view body) {
   round_ = round;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     answers_[i].awaited = hosts_[i].state == HostState::running;
@@ -26,7 +26,7 @@ void Survey::begin(Round round, MessageKind kind, std::string_view body) {
   }
 }
 
-Result<void> Survey::take(std::size_t host, const Message& message, std::uint64_t now_ns) {
+Result<void> ThreadStateSurvey::take(std::size_t host, const Message& message, std::uint64_t now_ns) {
   Answer& answer = answers_[host];
   if (message.kind == MessageKind::seen && round_ == Round::look) {
     MUSUBI_ASSIGN_OR_RETURN(answer.states, decode<std::vector<RankState>>(message.body));
@@ -39,14 +39,14 @@ Result<void> Survey::take(std::size_t host, const Message& message, std::uint64_
   return {};
 }
 
-bool Survey::complete() const {
+bool ThreadStateSurvey::complete() const {
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     if (answers_[i].awaited && hosts_[i].state == HostState::running) return false;
   }
   return true;
 }
 
-void Survey::go_on(std::uint64_t now_ns) {
+void ThreadStateSurvey::go_on(std::uint64_t now_ns) {
   if (round_ == Round::none || !complete()) return;
   if (round_ == Round::report) {
     report_ = heading_;
@@ -71,7 +71,7 @@ void Survey::go_on(std::uint64_t now_ns) {
   begin(Round::report, MessageKind::report, states);
 }
 
-std::string Survey::take_report() {
+std::string ThreadStateSurvey::take_report() {
   return std::exchange(report_, {});
 }
 

@@ -15,9 +15,9 @@
 
 namespace musubi::launch {
 
-class Survey {
+class ThreadStateSurvey {
  public:
-  Survey(std::vector<HostLink>& hosts, std::chrono::nanoseconds patience)
+  ThreadStateSurvey(std::vector<HostLink>& hosts, std::chrono::nanoseconds patience)
       : hosts_(hosts), watch_(patience), answers_(hosts.size()) {}
 
   std::optional<std::uint64_t> due_ns() const;
