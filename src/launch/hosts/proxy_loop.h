@@ -12,7 +12,7 @@
 #include "launch/hosts/channel.h"
 #include "launch/hosts/orders.h"
 #include "launch/local/rank_boards.h"
-#include "launch/local/rank_guard.h"
+#include "launch/local/rank_supervisor.h"
 #include "launch/output_sink.h"
 #include "launch/user_signals.h"
 #include "launch/watcher.h"
@@ -72,10 +72,10 @@ class InputPipe {
   bool ended_ = false;
 };
 
-class ProxyLoop final : private RankGuard::Listener {
+class ProxyLoop final : private RankSupervisor::Listener {
  public:
   enum class Subject : std::uint32_t {
-    channel = static_cast<std::uint32_t>(RankGuard::Subject::first_of_others),
+    channel = static_cast<std::uint32_t>(RankSupervisor::Subject::first_of_others),
     signals,
     input
   };
@@ -118,7 +118,7 @@ class ProxyLoop final : private RankGuard::Listener {
   InputPipe input_;
   bool input_told_closed_ = false;
   ChannelSink output_, error_;
-  RankGuard guard_;
+  RankSupervisor guard_;
   Heartbeat heartbeat_;
   std::optional<std::uint64_t> stop_at_ns_;
   std::string lost_;  // why the launcher was lost; empty: it was not

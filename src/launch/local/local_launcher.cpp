@@ -11,8 +11,8 @@
 #include "launch/job_control.h"
 #include "launch/launch_plan.h"
 #include "launch/local/rank_boards.h"
-#include "launch/local/rank_guard.h"
 #include "launch/local/rank_process.h"
+#include "launch/local/rank_supervisor.h"
 #include "launch/local/thread_states.h"
 #include "launch/local/wait_report.h"
 #include "launch/output_sink.h"
@@ -23,7 +23,7 @@
 namespace musubi::launch {
 
 // The launcher's loop for a job on one host: one thread that receives all events by epoll.
-class Supervisor final : private RankGuard::Listener, private JobControl::Commands {
+class Supervisor final : private RankSupervisor::Listener, private JobControl::Commands {
  public:
   Supervisor(const LaunchPlan& plan, UserSignals& signals, std::vector<RankProcess> ranks,
              const WaitBoards& boards);
@@ -33,7 +33,7 @@ class Supervisor final : private RankGuard::Listener, private JobControl::Comman
 
  private:
   enum class Subject : std::uint32_t {
-    signals = static_cast<std::uint32_t>(RankGuard::Subject::first_of_others),
+    signals = static_cast<std::uint32_t>(RankSupervisor::Subject::first_of_others),
     progress
   };
 
@@ -58,7 +58,7 @@ class Supervisor final : private RankGuard::Listener, private JobControl::Comman
   Watcher watcher_;
   os::FileDescriptor progress_event_;
   StandardOutputs outputs_;
-  RankGuard guard_;
+  RankSupervisor guard_;
   JobControl control_;
   const WaitBoards& boards_;
   StallWatch stall_watch_;

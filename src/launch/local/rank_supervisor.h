@@ -18,7 +18,7 @@
 
 namespace musubi::launch {
 
-class RankGuard final : private PipeWatcher {
+class RankSupervisor final : private PipeWatcher {
  public:
   // Receives the guard's events.
   class Listener {
@@ -36,8 +36,8 @@ class RankGuard final : private PipeWatcher {
   // The subjects of the guard's files; the owner of the watcher has further ones.
   enum class Subject : std::uint32_t { output, error, frames, process, first_of_others };
 
-  RankGuard(const LaunchPlan& plan, Watcher& watcher, std::vector<RankProcess> ranks, LineSink& output,
-            LineSink& error, Listener& listener);
+  RankSupervisor(const LaunchPlan& plan, Watcher& watcher, std::vector<RankProcess> ranks, LineSink& output,
+                 LineSink& error, Listener& listener);
 
   // False: the event is not of the guard's files.
   bool handle(const Watcher::Event& event);

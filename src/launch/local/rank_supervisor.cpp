@@ -1,4 +1,4 @@
-#include "launch/local/rank_guard.h"
+#include "launch/local/rank_supervisor.h"
 
 #include <poll.h>
 
@@ -31,8 +31,8 @@ bool ignores(pid_t process, int signal) {
 
 }  // namespace
 
-RankGuard::RankGuard(const LaunchPlan& plan, Watcher& watcher, std::vector<RankProcess> ranks,
-                     LineSink& output, LineSink& error, Listener& listener)
+RankSupervisor::RankSupervisor(const LaunchPlan& plan, Watcher& watcher, std::vector<RankProcess> ranks,
+                               LineSink& output, LineSink& error, Listener& listener)
     : plan_(plan),
       ranks_(plan.here),
       watcher_(watcher),
@@ -51,16 +51,16 @@ RankGuard::RankGuard(const LaunchPlan& plan, Watcher& watcher, std::vector<RankP
   }
 }
 
-void RankGuard::watch(int descriptor, Rank rank, Stream stream) {
+void RankSupervisor::watch(int descriptor, Rank rank, Stream stream) {
   const Subject subject = stream == Stream::output ? Subject::output : Subject::error;
   watcher_.watch(descriptor, static_cast<std::uint32_t>(subject), rank.value, EPOLLIN);
 }
 
-void RankGuard::unwatch(int descriptor) {
+void RankSupervisor::unwatch(int descriptor) {
   watcher_.unwatch(descriptor);
 }
 
-bool RankGuard::handle(const Watcher::Event& event) {
+bool RankSupervisor::handle(const Watcher::Event& event) {
   const Rank rank(event.index);
   switch (static_cast<Subject>(event.subject)) {
     case Subject::output:
@@ -83,7 +83,7 @@ bool RankGuard::handle(const Watcher::Event& event) {
 }
 
 // Several ranks may have ended, and reported why, before this check.
-void RankGuard::settle() {
+void RankSupervisor::settle() {
   if (!deaths_pending_ && aborts_.empty()) return;
   deaths_pending_ = false;
   Endings endings;
@@ -113,7 +113,7 @@ void RankGuard::settle() {
   }
 }
 
-void RankGuard::read_frames(Rank rank) {
+void RankSupervisor::read_frames(Rank rank) {
   RankLink& link = member(rank).process.link;
   while (link.open()) {
     Frame frame;
@@ -133,7 +133,7 @@ void RankGuard::read_frames(Rank rank) {
 
 // The pidfd reports a rank that dies at once. One that lives and has more to send has closed the socket, and
 // those to other ranks, which would report this one as lost.
-void RankGuard::link_ended(Rank rank) {
+void RankSupervisor::link_ended(Rank rank) {
   Member& one = member(rank);
   one.process.link.close();
   constexpr int moment_ms = 500;
@@ -144,7 +144,7 @@ void RankGuard::link_ended(Rank rank) {
         "that it has opened");
 }
 
-void RankGuard::take_frame(Rank rank, Frame& frame) {
+void RankSupervisor::take_frame(Rank rank, Frame& frame) {
   switch (frame.kind) {
     case FrameKind::join:
       member(rank).has_more_to_say = true;
@@ -172,7 +172,7 @@ void RankGuard::take_frame(Rank rank, Frame& frame) {
 }
 
 // The rank waits for crash_told, so that its libraries are still mapped here.
-void RankGuard::tell_crash(Rank rank, const std::string& frames) {
+void RankSupervisor::tell_crash(Rank rank, const std::string& frames) {
   Member& one = member(rank);
   std::vector<std::uintptr_t> addresses(frames.size() / sizeof(std::uintptr_t));
   std::memcpy(addresses.data(), frames.data(), addresses.size() * sizeof(std::uintptr_t));
@@ -181,31 +181,31 @@ void RankGuard::tell_crash(Rank rank, const std::string& frames) {
   one.process.link.send(FrameKind::crash_told);
 }
 
-void RankGuard::abort(Rank rank, int status, std::string reason) {
+void RankSupervisor::abort(Rank rank, int status, std::string reason) {
   aborts_.push_back({rank, member(rank).process.process_id, status, std::move(reason)});
 }
 
-void RankGuard::broken_protocol(Rank rank) {
+void RankSupervisor::broken_protocol(Rank rank) {
   abort(rank, 1,
         "sent something unexpected to the launcher; launcher and runtime must have the same version");
   member(rank).process.link.close();
 }
 
-void RankGuard::welcome_others() {
+void RankSupervisor::welcome_others() {
   if (!joins_by_preload(plan_)) return;
   for (std::uint32_t index = 0; index < members_.size(); ++index) {
     if (ranks_[index] != Rank{0}) members_[index].process.link.welcome(welcome_of(plan_, ranks_[index]));
   }
 }
 
-void RankGuard::reply(const std::shared_ptr<const std::string>& blobs) {
+void RankSupervisor::reply(const std::shared_ptr<const std::string>& blobs) {
   for (std::uint32_t index = 0; index < members_.size(); ++index) {
     members_[index].process.link.reply(blobs);
     send_reply(ranks_[index]);
   }
 }
 
-void RankGuard::send_reply(Rank rank) {
+void RankSupervisor::send_reply(Rank rank) {
   RankLink& link = member(rank).process.link;
   if (!link.open()) return;
   const std::uint32_t events = link.send_more() ? EPOLLIN | EPOLLOUT : EPOLLIN;
@@ -214,28 +214,28 @@ void RankGuard::send_reply(Rank rank) {
 
 // Dead ranks keep their process id until they are reaped, and reaped ones are not alive: no id is reused
 // here.
-void RankGuard::signal_all(int number) {
+void RankSupervisor::signal_all(int number) {
   for (const Member& one : members_) {
     if (one.alive) ::kill(one.process.process_id, number);
   }
 }
 
-void RankGuard::signal(Rank rank, int number) {
+void RankSupervisor::signal(Rank rank, int number) {
   if (member(rank).alive) ::kill(member(rank).process.process_id, number);
 }
 
-void RankGuard::stop_others() {
+void RankSupervisor::stop_others() {
   for (const Member& one : members_) {
     const pid_t process = one.process.process_id;
     if (one.alive && !ignores(process, SIGTSTP)) ::kill(process, SIGSTOP);
   }
 }
 
-bool RankGuard::any_alive() const {
+bool RankSupervisor::any_alive() const {
   return std::ranges::any_of(members_, &Member::alive);
 }
 
-std::vector<pid_t> RankGuard::living_processes() const {
+std::vector<pid_t> RankSupervisor::living_processes() const {
   std::vector<pid_t> processes(plan_.ranks, 0);
   for (std::uint32_t index = 0; index < members_.size(); ++index) {
     if (members_[index].alive) processes[ranks_[index].value] = members_[index].process.process_id;
