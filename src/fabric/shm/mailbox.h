@@ -106,9 +106,8 @@ class MailboxReader {
 //   sleep is not lost. Only this thread clears `service_asleep`: a ringer may check again only after the
 //   thread has seen its ring, worked, and announced its next sleep.
 //
-// - ExternalWakers. An owner whose threads sleep in another driver (waiting.h) is woken by a rope instead of
-// the
-//   futex. A pull before the sleep ends it, as the futex's comparison would.
+// - External wakers. An owner whose threads sleep in another driver (waiting.h) is woken by a rope instead of
+//   the futex. A pull before the sleep ends it, as the futex's comparison would.
 
 // How to wake the owner of a mailbox if not by its futexes.
 struct ExternalWakers {
