@@ -6,11 +6,11 @@
 #include <cctype>
 
 #include "base/random.h"
-#include "launch/hosts/channel.h"
-#include "launch/hosts/host_link.h"
-#include "launch/hosts/hosts_plan.h"
-#include "launch/hosts/orders.h"
-#include "launch/hosts/refusals.h"
+#include "launch/hosts/launcher/host_link.h"
+#include "launch/hosts/launcher/hosts_plan.h"
+#include "launch/hosts/launcher/refusals.h"
+#include "launch/hosts/wire/channel.h"
+#include "launch/hosts/wire/orders.h"
 #include "launch/job_control.h"
 #include "launch/output_sink.h"
 

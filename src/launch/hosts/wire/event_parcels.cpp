@@ -1,4 +1,4 @@
-#include "launch/hosts/event_parcels.h"
+#include "launch/hosts/wire/event_parcels.h"
 
 #include <algorithm>
 #include <cstring>

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "launch/hosts/channel.h"
-#include "launch/hosts/event_parcels.h"
-#include "launch/hosts/hosts_plan.h"
-#include "launch/hosts/orders.h"
-#include "launch/hosts/refusals.h"
+#include "launch/hosts/launcher/hosts_plan.h"
+#include "launch/hosts/launcher/refusals.h"
+#include "launch/hosts/wire/channel.h"
+#include "launch/hosts/wire/event_parcels.h"
+#include "launch/hosts/wire/orders.h"
 #include "launch/local/rank_process.h"
 #include "os/memory.h"
 

@@ -1,4 +1,4 @@
-#include "launch/hosts/hosts_plan.h"
+#include "launch/hosts/launcher/hosts_plan.h"
 
 #include <algorithm>
 #include <charconv>

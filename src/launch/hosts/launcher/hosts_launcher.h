@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "launch/hosts/hosts_plan.h"
+#include "launch/hosts/launcher/hosts_plan.h"
 
 namespace musubi::launch {
 

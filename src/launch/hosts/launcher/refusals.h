@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/hosts/orders.h"
+#include "launch/hosts/wire/orders.h"
 
 namespace musubi::launch {
 

@@ -1,4 +1,4 @@
-#include "launch/hosts/survey.h"
+#include "launch/hosts/launcher/survey.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "launch/hosts/hosts_launcher.h"
+#include "launch/hosts/launcher/hosts_launcher.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "launch/hosts/hosts_supervisor.h"
+#include "launch/hosts/launcher/hosts_supervisor.h"
 #include "launch/launch_plan.h"
 #include "launch/local/rank_process.h"
 #include "os/clock.h"

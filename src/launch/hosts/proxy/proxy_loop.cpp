@@ -1,4 +1,4 @@
-#include "launch/hosts/proxy_loop.h"
+#include "launch/hosts/proxy/proxy_loop.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "launch/hosts/event_parcels.h"
+#include "launch/hosts/wire/event_parcels.h"
 #include "launch/local/wait_report.h"
 #include "os/clock.h"
 

@@ -1,4 +1,4 @@
-#include "launch/hosts/input_feed.h"
+#include "launch/hosts/launcher/input_feed.h"
 
 #include <unistd.h>
 

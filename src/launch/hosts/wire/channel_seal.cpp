@@ -1,4 +1,4 @@
-#include "launch/hosts/channel_seal.h"
+#include "launch/hosts/wire/channel_seal.h"
 
 #include <sodium.h>
 

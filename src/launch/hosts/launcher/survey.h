@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/hosts/host_link.h"
+#include "launch/hosts/launcher/host_link.h"
 #include "launch/local/thread_states.h"
 
 namespace musubi::launch {

@@ -1,4 +1,4 @@
-#include "launch/hosts/hosts_supervisor.h"
+#include "launch/hosts/launcher/hosts_supervisor.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "base/seconds.h"
-#include "launch/hosts/refusals.h"
+#include "launch/hosts/launcher/refusals.h"
 #include "launch/output_sink.h"
 #include "os/clock.h"
 #include "os/host_name.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "bootstrap/local/frame.h"
-#include "launch/hosts/hosts_supervisor.h"
+#include "launch/hosts/launcher/hosts_supervisor.h"
 #include "os/clock.h"
 
 namespace musubi::launch {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "launch/hosts/channel.h"
-#include "launch/hosts/orders.h"
+#include "launch/hosts/wire/channel.h"
+#include "launch/hosts/wire/orders.h"
 #include "launch/local/rank_boards.h"
 #include "launch/local/rank_supervisor.h"
 #include "launch/output_sink.h"

@@ -1,4 +1,4 @@
-#include "launch/hosts/channel.h"
+#include "launch/hosts/wire/channel.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "launch/hosts/message.h"
+#include "launch/hosts/wire/message.h"
 #include "os/clock.h"
 
 namespace musubi::launch {

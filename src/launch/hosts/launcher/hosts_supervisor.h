@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "launch/hosts/channel.h"
-#include "launch/hosts/host_link.h"
-#include "launch/hosts/hosts_plan.h"
-#include "launch/hosts/input_feed.h"
-#include "launch/hosts/survey.h"
+#include "launch/hosts/launcher/host_link.h"
+#include "launch/hosts/launcher/hosts_plan.h"
+#include "launch/hosts/launcher/input_feed.h"
+#include "launch/hosts/launcher/survey.h"
+#include "launch/hosts/wire/channel.h"
 #include "launch/job_control.h"
 #include "launch/output_sink.h"
 #include "launch/user_signals.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "launch/hosts/channel.h"
+#include "launch/hosts/wire/channel.h"
 #include "launch/watcher.h"
 
 namespace musubi::launch {

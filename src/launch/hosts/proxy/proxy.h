@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "launch/hosts/orders.h"
+#include "launch/hosts/wire/orders.h"
 #include "launch/launch_plan.h"
 #include "os/memory.h"
 

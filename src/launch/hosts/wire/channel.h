@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "launch/hosts/channel_seal.h"
-#include "launch/hosts/message.h"
+#include "launch/hosts/wire/channel_seal.h"
+#include "launch/hosts/wire/message.h"
 #include "launch/watcher.h"
 #include "os/memory.h"
 

@@ -1,4 +1,4 @@
-#include "launch/hosts/orders.h"
+#include "launch/hosts/wire/orders.h"
 
 #include <nlohmann/json.hpp>
 #include <tuple>

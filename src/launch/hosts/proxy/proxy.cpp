@@ -1,4 +1,4 @@
-#include "launch/hosts/proxy.h"
+#include "launch/hosts/proxy/proxy.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 
 #include "base/cause.h"
 #include "bootstrap/local/address_layout.h"
-#include "launch/hosts/proxy_loop.h"
+#include "launch/hosts/proxy/proxy_loop.h"
 #include "launch/local/rank_process.h"
 #include "os/clock.h"
 

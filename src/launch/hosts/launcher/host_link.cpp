@@ -1,4 +1,4 @@
-#include "launch/hosts/host_link.h"
+#include "launch/hosts/launcher/host_link.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "launch/hosts/refusals.h"
+#include "launch/hosts/launcher/refusals.h"
 
 #include <algorithm>
 
