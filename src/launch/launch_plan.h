@@ -1,5 +1,5 @@
-// The plan of a job: the program to start, its arguments, environment and cores, and how the slots of its hosts
-// are divided into processes and threads. No I/O.
+// The plan of a job: the program to start, its arguments, environment and cores, and how the slots of its
+// hosts are divided into processes and threads. No I/O.
 #pragma once
 
 #include <sys/types.h>

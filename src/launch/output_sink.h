@@ -78,8 +78,9 @@ class StandardOutputs {
   std::optional<OutputSink> error_;
 };
 
-// Makes foreign text harmless for a terminal: `text` with a question mark for each control character other than newline and tab, and for each byte that
-// is no part of a UTF-8 character, because terminals obey some of them.
+// Makes foreign text harmless for a terminal: `text` with a question mark for each control character other
+// than newline and tab, and for each byte that is no part of a UTF-8 character, because terminals obey some
+// of them.
 std::string printable(std::string_view text);
 
 }  // namespace musubi::launch

@@ -17,7 +17,7 @@ namespace musubi::fabric {
 struct MpiOptions {
   MessageOptions messages;
   pid_t carrier = 0;  // the process that carries for this rank; 0: none
-  int file = -1;      // of its depot
+  int file = -1;      // of its shared parcels
 };
 
 // Collective; calls `exchange` twice. Fails on all ranks or on none: there is no carrier, or builds differ.

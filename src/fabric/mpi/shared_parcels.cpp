@@ -54,19 +54,19 @@ Result<SharedParcels> SharedParcels::map(os::FileDescriptor file, std::uint32_t 
 
 Result<SharedParcels> SharedParcels::create(std::uint32_t ranks) {
   MUSUBI_ASSIGN_OR_RETURN(auto file, os::create_memory_file("musubi-mpi", Layout(ranks).end));
-  auto depot = map(std::move(file), ranks);
-  if (depot) depot.value().head().ranks = ranks;
-  return depot;
+  auto shared = map(std::move(file), ranks);
+  if (shared) shared.value().head().ranks = ranks;
+  return shared;
 }
 
 Result<SharedParcels> SharedParcels::open(pid_t carrier, int file, std::uint32_t ranks) {
   MUSUBI_ASSIGN_OR_RETURN(auto opened, os::open_file_of_process(carrier, file));
-  MUSUBI_ASSIGN_OR_RETURN(auto depot, map(std::move(opened), ranks));
-  depot.file_.close();
-  if (shared_parcels.head().ranks != ranks) {
+  MUSUBI_ASSIGN_OR_RETURN(auto shared, map(std::move(opened), ranks));
+  shared.file_.close();
+  if (shared.head().ranks != ranks) {
     return Error{"the memory of this rank's carrier is for another job; start all ranks by one mpirun"};
   }
-  return depot;
+  return shared;
 }
 
 }  // namespace musubi::fabric::mpi

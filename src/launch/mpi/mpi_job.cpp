@@ -198,10 +198,10 @@ Result<std::unique_ptr<MpiJob>> MpiJob::join(const std::string& adapter) {
   }
   std::unique_ptr<MpiJob> job(new MpiJob(*calls, place));
   if (auto whole = check_size(job->calls_, job->values_->ranks()); !whole) return whole.error();
-  MUSUBI_ASSIGN_OR_RETURN(job->depot_, fabric::mpi::SharedParcels::create(job->values_->ranks()));
+  MUSUBI_ASSIGN_OR_RETURN(job->shared_, fabric::mpi::SharedParcels::create(job->values_->ranks()));
   // Each rank has a carrier.
   const bool spins = 2 * static_cast<std::uint32_t>(place.ranks_here) <= os::allowed_cores();
-  job->carrier_ = std::make_unique<fabric::mpi::Carrier>(job->calls_, job->depot_, spins);
+  job->carrier_ = std::make_unique<fabric::mpi::Carrier>(job->calls_, job->shared_, spins);
   return job;
 }
 
@@ -213,7 +213,7 @@ int MpiJob::carry() {
       std::fprintf(stderr, "musubi: rank %u sends and receives no more: %s\n", rank_,
                    carried.error().message.c_str());
   });
-  return depot_.file();
+  return shared_.file();
 }
 
 bool MpiJob::leave() {

@@ -38,8 +38,8 @@ class KeyValues {
 };
 
 // Joins the PMIx server named by the environment, which Open MPI's mpirun and `srun --mpi=pmix` offer. Its
-// library is loaded at run time: the protocol cannot be used without it. At most once per process; the library's thread runs until
-// leave(). Errors: no library, or it cannot join.
+// library is loaded at run time: the protocol cannot be used without it. At most once per process; the
+// library's thread runs until leave(). Errors: no library, or it cannot join.
 Result<std::unique_ptr<KeyValues>> join_pmix();
 
 // The launcher that has started processes of one program, as described by the environment.

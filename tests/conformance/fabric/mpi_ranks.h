@@ -44,22 +44,22 @@ class Carriers {
   }
   Carriers(const Carriers&) = delete;
 
-  // Begins a round: depots for this many ranks.
+  // Begins a round: shared_files for this many ranks.
   std::vector<mpi::SharedParcels> begin(std::uint32_t ranks) {
     MUSUBI_CHECK(ranks <= carrier_count, "%u ranks", ranks);
     await_ready();
-    std::vector<mpi::SharedParcels> depots;
+    std::vector<mpi::SharedParcels> shared_files;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      auto depot = mpi::SharedParcels::create(ranks);
-      MUSUBI_CHECK(depot.ok(), "%s", depot.error().message.c_str());
-      control().depots[rank] = depot.value().file();
-      depots.push_back(std::move(depot).value());
+      auto shared = mpi::SharedParcels::create(ranks);
+      MUSUBI_CHECK(shared.ok(), "%s", shared.error().message.c_str());
+      control().shared_files[rank] = shared.value().file();
+      shared_files.push_back(std::move(shared).value());
     }
     control().ranks = ranks;
     control().ready.store(0);
     control().round.fetch_add(1);
     os::futex_wake(control().round);
-    return depots;
+    return shared_files;
   }
   void end() {
     control().ended.store(control().round.load());
@@ -97,13 +97,13 @@ class Carriers {
 };
 
 struct MpiRank : NetworkRank<MessageTransport> {
-  Result<void> open(Rank self, std::uint32_t ranks, std::size_t region_bytes, const mpi::SharedParcels& depot,
-                    const Exchange& exchange, WaitingPolicy policy) {
+  Result<void> open(Rank self, std::uint32_t ranks, std::size_t region_bytes,
+                    const mpi::SharedParcels& shared, const Exchange& exchange, WaitingPolicy policy) {
     MpiOptions options;
     options.messages.secret = secret_of_tests;
     options.messages.build = "test";
     options.carrier = ::getpid();
-    options.file = depot.file();
+    options.file = shared.file();
     return open_by([&] { return open_mpi(self, ranks, options, exchange); }, region_bytes, policy, nullptr);
   }
 };
