@@ -111,10 +111,10 @@ struct MpiRank : NetworkRank<MessageTransport> {
 class MpiWorld final : public ServedWorld {
  public:
   MpiWorld(Carriers& carriers, std::uint32_t ranks, std::size_t region_bytes, WaitingPolicy policy)
-      : ServedWorld(ranks), carriers_(carriers), depots_(carriers.begin(ranks)) {
+      : ServedWorld(ranks), carriers_(carriers), shared_(carriers.begin(ranks)) {
     world_ = std::make_unique<NetworkWorld<MpiRank>>(
         ranks, [&](MpiRank& one, Rank rank, const Exchange& exchange) {
-          return one.open(rank, ranks, region_bytes, depots_[rank.value], exchange, policy);
+          return one.open(rank, ranks, region_bytes, shared_[rank.value], exchange, policy);
         });
   }
   ~MpiWorld() override {
@@ -126,7 +126,7 @@ class MpiWorld final : public ServedWorld {
 
  private:
   Carriers& carriers_;
-  const std::vector<mpi::SharedParcels> depots_;
+  const std::vector<mpi::SharedParcels> shared_;
   std::unique_ptr<NetworkWorld<MpiRank>> world_;
 };
 
