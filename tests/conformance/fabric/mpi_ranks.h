@@ -44,7 +44,7 @@ class Carriers {
   }
   Carriers(const Carriers&) = delete;
 
-  // Begins a round: shared_files for this many ranks.
+  // Begins a round: shared parcels for this many ranks.
   std::vector<mpi::SharedParcels> begin(std::uint32_t ranks) {
     MUSUBI_CHECK(ranks <= carrier_count, "%u ranks", ranks);
     await_ready();
