@@ -9,45 +9,45 @@ namespace {
 constexpr std::size_t small = 64, large = 256 * 1024;
 
 TEST(Distance, LatencyTimesBandwidth) {
-  EXPECT_EQ(line_bytes({100'000, 10'000'000'000}), 125'000u);
-  EXPECT_EQ(line_bytes({0, 10'000'000'000}), 0u);
-  EXPECT_EQ(line_bytes({100'000, 0}), UINT32_MAX);
-  EXPECT_EQ(line_bytes({1'000'000'000, 10'000'000'000'000}), UINT32_MAX);
+  EXPECT_EQ(bandwidth_delay_bytes({100'000, 10'000'000'000}), 125'000u);
+  EXPECT_EQ(bandwidth_delay_bytes({0, 10'000'000'000}), 0u);
+  EXPECT_EQ(bandwidth_delay_bytes({100'000, 0}), UINT32_MAX);
+  EXPECT_EQ(bandwidth_delay_bytes({1'000'000'000, 10'000'000'000'000}), UINT32_MAX);
 }
 
-TEST(LineMeter, NeedsSmallAndLargeBatches) {
-  LineMeter meter({});
+TEST(LinkMeter, NeedsSmallAndLargeBatches) {
+  LinkMeter meter({});
   meter.note(large, 1'000'000);
-  EXPECT_EQ(meter.line_bytes(), 0u);  // all of the time may have been latency
+  EXPECT_EQ(meter.bandwidth_delay_bytes(), 0u);  // all of the time may have been latency
   meter.note(small, 50'000);
-  EXPECT_EQ(meter.line_bytes(), 0u);
+  EXPECT_EQ(meter.bandwidth_delay_bytes(), 0u);
   meter.note(large, 50'000 + large);  // a byte per nanosecond
-  EXPECT_NEAR(meter.line_bytes(), 50'000u, 500);
+  EXPECT_NEAR(meter.bandwidth_delay_bytes(), 50'000u, 500);
 }
 
-TEST(LineMeter, FollowsTheMeanOfTheLastBatches) {
-  LineMeter meter({});
+TEST(LinkMeter, FollowsTheMeanOfTheLastBatches) {
+  LinkMeter meter({});
   meter.note(small, 10'000);
   meter.note(large, 10'000 + large);
   for (int i = 0; i < 100; ++i) meter.note(small, 80'000);
-  EXPECT_NEAR(meter.line_bytes(), 80'000u, 800);
+  EXPECT_NEAR(meter.bandwidth_delay_bytes(), 80'000u, 800);
 }
 
-TEST(LineMeter, WhatWasToldStays) {
-  LineMeter meter({100'000, 10'000'000'000});
-  EXPECT_NEAR(meter.line_bytes(), 125'000u, 100);
+TEST(LinkMeter, WhatWasToldStays) {
+  LinkMeter meter({100'000, 10'000'000'000});
+  EXPECT_NEAR(meter.bandwidth_delay_bytes(), 125'000u, 100);
   for (int i = 0; i < 100; ++i) {
     meter.note(small, 1'000);
     meter.note(large, 1'000'000'000);
   }
-  EXPECT_NEAR(meter.line_bytes(), 125'000u, 100);
+  EXPECT_NEAR(meter.bandwidth_delay_bytes(), 125'000u, 100);
 }
 
-TEST(LineMeter, ALargeBatchThatWasFasterThanASmallOneIsNoNonsense) {
-  LineMeter meter({});
+TEST(LinkMeter, ALargeBatchThatWasFasterThanASmallOneIsNoNonsense) {
+  LinkMeter meter({});
   meter.note(small, 1'000'000);
   meter.note(large, 900'000);
-  EXPECT_GT(meter.line_bytes(), 0u);
+  EXPECT_GT(meter.bandwidth_delay_bytes(), 0u);
 }
 
 }  // namespace
