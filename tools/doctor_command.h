@@ -1,7 +1,7 @@
 // `musubi doctor`: whether a job can run on this machine, and how to make it run better.
 #pragma once
 
-#include "launch/hosts/orders.h"
+#include "launch/hosts/wire/orders.h"
 #include "run_command.h"
 
 namespace musubi::tools {

@@ -15,11 +15,11 @@
 #include "job_limits.h"
 #include "job_processes.h"
 #include "launch/exec/connect.h"
-#include "launch/exec/meeting.h"
-#include "launch/hosts/hosts_launcher.h"
-#include "launch/hosts/proxy.h"
+#include "launch/exec/rendezvous.h"
+#include "launch/hosts/launcher/hosts_launcher.h"
+#include "launch/hosts/proxy/proxy.h"
 #include "launch/mpi/mpi_job.h"
-#include "launch/pmi/join_launcher.h"
+#include "launch/pmi/key_values.h"
 #include "mpi_library.h"
 #include "native_command.h"
 #include "program_file.h"
@@ -54,7 +54,7 @@ int refusal(const RunOptions& options, const config::Settings& settings, const l
 }
 
 // Printed once, if the user may not know that fewer processes would be faster.
-void say_that_threads_are_faster(const launch::Meeting& meeting, const RunOptions& options,
+void say_that_threads_are_faster(const launch::Rendezvous& meeting, const RunOptions& options,
                                  const config::Settings& settings, const std::string& program) {
   const bool was_asked_for = settings.ranks_per_host || asks_for_protocol(options, settings);
   if (was_asked_for || model_of(options, program) != Model::threads) return;
@@ -71,7 +71,7 @@ void say_that_threads_are_faster(const launch::Meeting& meeting, const RunOption
                most, threads.c_str(), threads.c_str(), threads.c_str(), threads.c_str(), most);
 }
 
-int lead(launch::Meeting meeting, const bootstrap::Carrier& carrier, const RunOptions& options,
+int lead(launch::Rendezvous meeting, const bootstrap::Carrier& carrier, const RunOptions& options,
          const Configuration& configuration, const PreparedProgram& program) {
   const config::Settings& settings = configuration.settings();
   say_that_threads_are_faster(meeting, options, settings, program.path);
@@ -95,7 +95,7 @@ int lead(launch::Meeting meeting, const bootstrap::Carrier& carrier, const RunOp
   return status.value();
 }
 
-int serve(const launch::Meeting& meeting, const bootstrap::Carrier& carrier,
+int serve(const launch::Rendezvous& meeting, const bootstrap::Carrier& carrier,
           const config::Settings& settings) {
   auto socket = launch::call_rank_zero(meeting, settings.start_timeout);
   if (!socket) return refuse(socket.error().message, status_of_failed_start);

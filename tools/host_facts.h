@@ -1,12 +1,12 @@
 // The facts that must be equal on the hosts of a job: the program, its libraries, page size, processor. For a
-// proxy (launch/hosts/proxy.h).
+// proxy (launch/hosts/proxy/proxy.h).
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "launch/hosts/orders.h"
+#include "launch/hosts/wire/orders.h"
 
 namespace musubi::tools {
 

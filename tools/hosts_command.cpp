@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "host_facts.h"
-#include "launch/hosts/hosts_launcher.h"
+#include "launch/hosts/launcher/hosts_launcher.h"
 #include "launch/user_signals.h"
 #include "refusal.h"
 #include "trace_file.h"

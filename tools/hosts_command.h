@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "config/settings.h"
-#include "launch/hosts/hosts_plan.h"
+#include "launch/hosts/launcher/hosts_plan.h"
 #include "run_command.h"
 
 namespace musubi::tools {

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "config/configuration.h"
-#include "launch/job_shape.h"
+#include "launch/launch_plan.h"
 #include "run_command.h"
 
 namespace musubi::tools {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "launch/places.h"
+#include "launch/launch_plan.h"
 
 namespace musubi::tools {
 

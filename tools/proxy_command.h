@@ -1,7 +1,7 @@
 // `musubi proxy`: serves a launcher on another host. The launcher starts it by the rsh command.
 #pragma once
 
-#include "launch/hosts/proxy.h"
+#include "launch/hosts/proxy/proxy.h"
 
 namespace musubi::tools {
 

@@ -13,7 +13,7 @@
 #include "hosts_command.h"
 #include "job_limits.h"
 #include "job_processes.h"
-#include "launch/hosts/hosts_launcher.h"
+#include "launch/hosts/launcher/hosts_launcher.h"
 #include "launch/local/local_launcher.h"
 #include "mpi_library.h"
 #include "native_command.h"

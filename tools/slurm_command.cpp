@@ -9,7 +9,7 @@
 
 #include "become.h"
 #include "config/environment.h"
-#include "launch/pmi/join_launcher.h"
+#include "launch/pmi/key_values.h"
 #include "output_of.h"
 #include "program_file.h"
 #include "refusal.h"

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "c_api/process.h"
+#include "c_api/job.h"
 #include "fabric/transfer.h"
 #include "musubi/gas.h"
 #include "musubi/musubi.h"
@@ -52,7 +52,7 @@ Task<> carry_out(fabric::Fabric& fabric, fabric::Step step) {
 
 // The same words by the fabric alone, through the same executor.
 std::vector<Row> raw_costs(std::size_t rounds) {
-  runtime::Runtime& runtime = c_api::current_process()->runtime;
+  runtime::Runtime& runtime = c_api::current_job()->runtime;
   fabric::Fabric& fabric = runtime.global_memory().fabric();
   auto& executor = runtime::ThreadExecutor::of_this_thread(fabric, runtime.counters());
   const fabric::RegionId region = runtime::GlobalMemory::region;
@@ -86,7 +86,7 @@ void misses(gas_address pages, std::size_t count, std::size_t rounds, std::vecto
 
 // As many bytes by the fabric alone, from the other rank.
 Row raw_copy(std::uint64_t place, std::span<char> to, std::size_t rounds) {
-  runtime::Runtime& runtime = c_api::current_process()->runtime;
+  runtime::Runtime& runtime = c_api::current_job()->runtime;
   fabric::Fabric& fabric = runtime.global_memory().fabric();
   auto& executor = runtime::ThreadExecutor::of_this_thread(fabric, runtime.counters());
   const fabric::Step step = fabric::get(runtime::GlobalMemory::region, place, to.data(), to.size());
@@ -97,7 +97,7 @@ Row raw_copy(std::uint64_t place, std::span<char> to, std::size_t rounds) {
 // The page moves to and fro between the two ranks; the time is this rank's half.
 void moves(std::size_t rounds, std::vector<Row>& rows) {
   constexpr std::size_t largest = std::size_t{1} << 20;
-  const std::uint64_t place = c_api::current_process()->runtime.global_memory().take(largest);
+  const std::uint64_t place = c_api::current_job()->runtime.global_memory().take(largest);
   for (std::size_t bytes = small_page; bytes <= largest; bytes *= 4) {
     const gas_address page = gas_alloc(bytes, bytes, 0);
     require(page != 0, "gas_alloc");

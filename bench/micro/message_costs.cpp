@@ -16,13 +16,13 @@
 #include <thread>
 
 #include "base/check.h"
-#include "fabric/loopback/loopback.h"
 #include "fabric/ofi/ofi.h"
 #include "fabric/tcp/tcp.h"
 #include "moves.h"
 #include "os/tcp.h"
 #include "round_trips.h"
 #include "rows.h"
+#include "tests/conformance/fabric/loopback.h"
 #include "two_ranks.h"
 
 namespace musubi::bench {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "c_api/process.h"
+#include "c_api/job.h"
 #include "moves.h"
 #include "musubi/musubi.h"
 #include "os/tcp.h"
@@ -81,7 +81,7 @@ void wait_for_end(int socket, Waits target) {
 
 void gets_by_fabric(int socket, std::uint64_t place, Waits target, std::size_t rounds,
                     std::vector<Row>& rows) {
-  auto& fabric = c_api::current_process()->runtime.global_memory().fabric();
+  auto& fabric = c_api::current_job()->runtime.global_memory().fabric();
   const Target there{Rank{1}, runtime::GlobalMemory::region, place, target_bytes};
   const auto gets = [&](const char* name, std::size_t count, std::size_t bytes) {
     rows.push_back(summarize(std::string("get: ") + name + suffix(target),
@@ -98,7 +98,7 @@ void gets_by_fabric(int socket, std::uint64_t place, Waits target, std::size_t r
 
 std::vector<Row> costs(bool sockets_only, std::size_t rounds) {
   const os::FileDescriptor socket = connect_ranks();
-  auto& memory = c_api::current_process()->runtime.global_memory();
+  auto& memory = c_api::current_job()->runtime.global_memory();
   const std::uint64_t place = memory.take(target_bytes);
   MUSUBI_CHECK(place < memory.bytes());
   std::memset(memory.own() + place, 1, target_bytes);

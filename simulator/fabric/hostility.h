@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "fabric/distance.h"
+#include "fabric/fabric.h"
 
 namespace musubi::fabric::sim {
 
@@ -34,11 +34,11 @@ struct LatencyModel {
     return ranks_per_host != 0 && is_one_host(a, b) ? latency_ns / near_divisor : latency_ns;
   }
 
-  // As Capabilities::line_bytes.
-  std::uint32_t line_bytes(std::uint32_t a, std::uint32_t b) const {
+  // As Capabilities::bandwidth_delay_bytes.
+  std::uint32_t bandwidth_delay_bytes(std::uint32_t a, std::uint32_t b) const {
     if (a == b || (local_pointer && is_one_host(a, b))) return 0;
     constexpr std::uint64_t bits_and_ns = 256 * 8'000'000'000;
-    return fabric::line_bytes(
+    return fabric::bandwidth_delay_bytes(
         {2 * latency_between(a, b), ns_per_256_bytes == 0 ? 0 : bits_and_ns / ns_per_256_bytes});
   }
 

@@ -5,7 +5,7 @@
 #include <coroutine>
 #include <cstdint>
 
-#include "base/executor.h"
+#include "base/event.h"
 #include "simulator/fabric/hostility.h"
 #include "simulator/fabric/world.h"
 

@@ -102,7 +102,7 @@ class SimFabric final : public Fabric {
   Capabilities capabilities(Rank peer) const noexcept override {
     return {.cpu_atomics_coherent = true,
             .local_pointer = is_near(peer),
-            .line_bytes = network_.model().line_bytes(self_.value, peer.value)};
+            .bandwidth_delay_bytes = network_.model().bandwidth_delay_bytes(self_.value, peer.value)};
   }
   Outcome post(Rank peer, std::span<const Step> steps, Event& completion) noexcept override;
   Outcome send(Rank peer, MessageKind kind, Urgency urgency,
@@ -115,8 +115,8 @@ class SimFabric final : public Fabric {
   void wake() noexcept override {}
   void wait_for_service() noexcept override;
   void wake_service() noexcept override {}
-  void begin_looks() noexcept override { ++looks_; }
-  void end_looks() noexcept override { --looks_; }
+  void begin_polling() noexcept override { ++looks_; }
+  void end_polling() noexcept override { --looks_; }
   std::byte* direct(Rank peer, RegionId region) noexcept override;
   // Virtual time does not pass while a thread polls, so one check suffices.
   bool watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept override {

@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "base/hash.h"
 #include "os/memory.h"
@@ -36,18 +36,13 @@ struct Header {
   std::uint64_t checksum = 0;
   std::uint64_t text_bytes = 0, ranges = 0, sites = 0, paddings = 0;
   std::uint64_t padding_checksum = 0;  // of the code in the padding ranges
-  std::uint64_t instructions = 0, unsupported = 0, undecodable_bytes = 0, doubtful = 0, undecided = 0;
+  ScanCounts counts;
   std::uint64_t has_spin_loops = 0;
 };
 struct StoredRange {
   std::uint64_t begin, bytes;
 };
-struct StoredSite {
-  std::uint64_t at = 0;
-  std::uint8_t bytes = 0, kind = 0, orders = 0, entered_inside = 0, code_bytes = 0;
-  std::array<std::uint8_t, Site::code_bytes_max> code{};
-};
-static_assert(sizeof(StoredSite) == 32);
+static_assert(sizeof(Site) == 32 && std::is_trivially_copyable_v<Site>);
 
 bool is_mine(const struct stat& status) {
   return status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
@@ -141,36 +136,11 @@ std::uint64_t hash_of_code(const std::vector<CodeRange>& ranges) {
   return hash;
 }
 
-// Nothing if the code at the site has changed.
-std::optional<Site> site_from(const StoredSite& stored, std::uintptr_t base,
-                              const std::vector<CodeRange>& code) {
-  Site site;
-  site.address = base + stored.at;
-  site.bytes = stored.bytes;
-  site.kind = static_cast<SiteKind>(stored.kind);
-  site.orders = stored.orders != 0;
-  site.entered_inside = stored.entered_inside != 0;
-  site.code = stored.code;
-  site.code_bytes = stored.code_bytes;
-  const bool fits = stored.kind <= static_cast<std::uint8_t>(SiteKind::fence) && stored.bytes != 0 &&
-                    stored.bytes <= stored.code_bytes && stored.code_bytes <= Site::code_bytes_max &&
-                    lies_in(site.address, site.code_bytes, code);
-  if (!fits ||
-      std::memcmp(reinterpret_cast<const void*>(site.address), site.code.data(), site.code_bytes) != 0)
-    return std::nullopt;
-  return site;
-}
-
-StoredSite stored(const Site& site, std::uintptr_t base) {
-  StoredSite result;
-  result.at = site.address - base;
-  result.bytes = site.bytes;
-  result.kind = static_cast<std::uint8_t>(site.kind);
-  result.orders = site.orders ? 1 : 0;
-  result.entered_inside = site.entered_inside ? 1 : 0;
-  result.code_bytes = site.code_bytes;
-  result.code = site.code;
-  return result;
+// Whether the site is sound and its code unchanged.
+bool is_there(const Site& site, const std::vector<CodeRange>& code) {
+  return site.kind <= SiteKind::fence && site.bytes != 0 && site.bytes <= site.code_bytes &&
+         site.code_bytes <= Site::code_bytes_max && lies_in(site.address, site.code_bytes, code) &&
+         std::memcmp(reinterpret_cast<const void*>(site.address), site.code.data(), site.code_bytes) == 0;
 }
 
 // Both ascending.
@@ -251,7 +221,7 @@ std::optional<ObjectScan> ScanCache::find(const std::string& identity,
   Reader reader{std::span<const char>(content).subspan(sizeof header)};
   const auto text = reader.take<char>(header.text_bytes);
   const auto ranges = reader.take<StoredRange>(header.ranges);
-  const auto sites = reader.take<StoredSite>(header.sites);
+  auto sites = reader.take<Site>(header.sites);
   const auto paddings = reader.take<StoredRange>(header.paddings);
   const std::uintptr_t base = base_of(code);
   const auto same = [](const StoredRange& a, const StoredRange& b) {
@@ -263,21 +233,17 @@ std::optional<ObjectScan> ScanCache::find(const std::string& identity,
     return std::nullopt;
   }
   ObjectScan found;
-  for (const StoredSite& kept : sites) {
-    const auto site = site_from(kept, base, code);
-    if (!site) return std::nullopt;
-    found.scan.sites.push_back(*site);
+  for (Site& site : sites) {
+    site.address += base;
+    if (!is_there(site, code)) return std::nullopt;
   }
+  found.scan.sites = std::move(sites);
   for (const StoredRange& kept : paddings) {
     if (!lies_in(base + kept.begin, kept.bytes, code)) return std::nullopt;
     found.scan.padding.push_back({base + kept.begin, kept.bytes});
   }
   if (hash_of_code(found.scan.padding) != header.padding_checksum) return std::nullopt;
-  found.scan.instructions = header.instructions;
-  found.scan.unsupported = header.unsupported;
-  found.scan.undecodable_bytes = header.undecodable_bytes;
-  found.scan.doubtful = header.doubtful;
-  found.scan.undecided = header.undecided;
+  static_cast<ScanCounts&>(found.scan) = header.counts;
   found.has_spin_loops = header.has_spin_loops != 0;
   return found;
 }
@@ -291,8 +257,8 @@ void ScanCache::keep(const std::string& identity, const std::vector<CodeRange>& 
   const std::uintptr_t base = base_of(code);
   const std::string text = text_of(identity, build_);
   const std::vector<StoredRange> ranges = relative(code, base);
-  std::vector<StoredSite> sites;
-  for (const Site& site : found.scan.sites) sites.push_back(stored(site, base));
+  std::vector<Site> sites = found.scan.sites;
+  for (Site& site : sites) site.address -= base;
   const std::vector<CodeRange> padding = near_sites(found.scan.padding, found.scan.sites);
   const std::vector<StoredRange> paddings = relative(padding, base);
   Header header;
@@ -301,11 +267,7 @@ void ScanCache::keep(const std::string& identity, const std::vector<CodeRange>& 
   header.sites = sites.size();
   header.paddings = paddings.size();
   header.padding_checksum = hash_of_code(padding);
-  header.instructions = found.scan.instructions;
-  header.unsupported = found.scan.unsupported;
-  header.undecodable_bytes = found.scan.undecodable_bytes;
-  header.doubtful = found.scan.doubtful;
-  header.undecided = found.scan.undecided;
+  header.counts = found.scan;
   header.has_spin_loops = found.has_spin_loops ? 1 : 0;
   std::vector<char> content;
   append(content, &header, 1);

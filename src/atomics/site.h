@@ -37,14 +37,16 @@ struct CodeRange {
   std::size_t bytes = 0;
 };
 
-struct Scan {
-  std::vector<Site> sites;            // by ascending address
-  std::vector<CodeRange> padding;     // no-operations that align loops and functions, by ascending address
+struct ScanCounts {
   std::size_t instructions = 0;       // decoded
   std::size_t unsupported = 0;        // atomic, but of a form that stays unpatched
   std::size_t undecodable_bytes = 0;  // data between code
   std::size_t doubtful = 0;           // look like sites near such data, without a known path to them
   std::size_t undecided = 0;          // of these, without any knowledge of functions: they may be code
+};
+struct Scan : ScanCounts {
+  std::vector<Site> sites;         // by ascending address
+  std::vector<CodeRange> padding;  // no-operations that align loops and functions, by ascending address
 };
 
 // The functions of the code, with 0 bytes if the end is not known.

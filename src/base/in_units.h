@@ -1,6 +1,7 @@
-// A number of bytes as text for messages.
+// Bytes and durations as text for messages.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
@@ -20,6 +21,13 @@ inline std::string in_units(std::uint64_t bytes) {
   char text[32];
   const bool whole = value == static_cast<double>(static_cast<std::uint64_t>(value));
   std::snprintf(text, sizeof text, whole ? "%.0f %s" : "%.1f %s", value, units[unit]);
+  return text;
+}
+
+// For instance "0.5 s", "20 s"; at most six digits.
+inline std::string in_seconds(std::chrono::nanoseconds time) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g s", static_cast<double>(time.count()) * 1e-9);
   return text;
 }
 

@@ -58,3 +58,13 @@ class [[nodiscard]] Result<void> {
 };
 
 }  // namespace musubi
+
+// Assigns the value of a result to `target`, which may be a declaration, or returns the result's error.
+#define MUSUBI_ASSIGN_OR_RETURN(target, ...) \
+  MUSUBI_ASSIGN_OR_RETURN_BY(MUSUBI_NAME_IN_LINE(result_, __LINE__), target, (__VA_ARGS__))
+#define MUSUBI_ASSIGN_OR_RETURN_BY(result, target, expression) \
+  auto result = expression;                                    \
+  if (!result) return result.error();                          \
+  target = std::move(result).value()
+#define MUSUBI_NAME_IN_LINE(name, line) MUSUBI_JOINED_NAME(name, line)
+#define MUSUBI_JOINED_NAME(name, line) name##line

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/executor.h"
+#include "base/event.h"
 #include "base/frame_pool.h"
 
 namespace musubi {

@@ -21,3 +21,20 @@
 #define MUSUBI_ACQUIRE(...) MUSUBI_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
 #define MUSUBI_RELEASE(...) MUSUBI_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
 #define MUSUBI_TRY_ACQUIRE(success) MUSUBI_THREAD_ATTRIBUTE(try_acquire_capability(success))
+
+namespace musubi {
+
+// Holds a lock during its lifetime: std::lock_guard with annotations.
+template <class Lock>
+class [[nodiscard]] MUSUBI_SCOPED_LOCK_TYPE Held {
+ public:
+  explicit Held(Lock& lock) MUSUBI_ACQUIRE(lock) : lock_(lock) { lock_.lock(); }
+  ~Held() MUSUBI_RELEASE() { lock_.unlock(); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  Lock& lock_;
+};
+
+}  // namespace musubi

@@ -18,40 +18,32 @@ using musubi::global_pages::Where;
 
 namespace {
 
-// All items are in range, or none is touched.
-template <class PlaceOf>
-bool are_in_range(const char* call, gas_address address, const void* local, std::size_t item_bytes,
-                  std::size_t count, PlaceOf&& place_of) {
-  if (!start_page_call(call)) return false;
+// Calls copy(range, bytes of `local`) for each item. All items are in range, or none is touched.
+template <class Byte, class PlaceOf, class Copy>
+int copy_items(const char* call, gas_address address, Byte* local, std::size_t item_bytes, std::size_t count,
+               PlaceOf place_of, Copy copy) {
+  if (!start_page_call(call)) return -1;
+  const auto item = [&](std::size_t i) { return address + static_cast<std::uint64_t>(place_of(i)); };
   for (std::size_t i = 0; i < count; ++i) {
-    const auto item = address + static_cast<std::uint64_t>(place_of(i));
-    if (start_page_call(call, item, item_bytes, local).space == nullptr) return false;
+    if (start_page_call(call, item(i), item_bytes, local).space == nullptr) return -1;
   }
-  return true;
+  for (std::size_t i = 0; i < count; ++i) {
+    copy(start_page_call(call, item(i), item_bytes), local + i * item_bytes);
+  }
+  return 0;
 }
 
 template <class PlaceOf>
 int get_items(const char* call, gas_address address, void* local, std::size_t item_bytes, std::size_t count,
-              PlaceOf&& place_of) {
-  if (!are_in_range(call, address, local, item_bytes, count, place_of)) return -1;
-  auto* into = static_cast<std::byte*>(local);
-  for (std::size_t i = 0; i < count; ++i, into += item_bytes) {
-    const auto item = address + static_cast<std::uint64_t>(place_of(i));
-    get_pages(start_page_call(call, item, item_bytes), into);
-  }
-  return 0;
+              PlaceOf place_of) {
+  return copy_items(call, address, static_cast<std::byte*>(local), item_bytes, count, place_of, get_pages);
 }
 
 template <class PlaceOf>
 int put_items(const char* call, gas_address address, const void* local, std::size_t item_bytes,
-              std::size_t count, PlaceOf&& place_of) {
-  if (!are_in_range(call, address, local, item_bytes, count, place_of)) return -1;
-  const auto* from = static_cast<const std::byte*>(local);
-  for (std::size_t i = 0; i < count; ++i, from += item_bytes) {
-    const auto item = address + static_cast<std::uint64_t>(place_of(i));
-    put_pages(start_page_call(call, item, item_bytes), from);
-  }
-  return 0;
+              std::size_t count, PlaceOf place_of) {
+  return copy_items(call, address, static_cast<const std::byte*>(local), item_bytes, count, place_of,
+                    put_pages);
 }
 
 bool is_private(const PageRange& range, const void* local) {

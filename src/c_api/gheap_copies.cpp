@@ -4,18 +4,14 @@
 #include "c_api/started_calls.h"
 #include "musubi/gheap.h"
 
-using musubi::Rank;
 using musubi::Task;
 using musubi::c_api::GlobalHeap;
+using musubi::c_api::rank_of;
 using musubi::c_api::refuse_heap_call;
 using musubi::c_api::start_heap_call;
 using State = musubi::runtime::StartedTasks::State;
 
 namespace {
-
-Rank rank_of(int process) {
-  return Rank{static_cast<std::uint32_t>(process)};
-}
 
 // The heap for [offset, offset + bytes) at `proc`; null: refused.
 GlobalHeap* reach(const char* call, int proc, long offset, const void* local, std::size_t bytes) {
@@ -25,7 +21,7 @@ GlobalHeap* reach(const char* call, int proc, long offset, const void* local, st
     refuse_heap_call(call, MUSUBI_GHEAP_ADDRESS);
     return nullptr;
   }
-  if (!heap->contains(Rank{static_cast<std::uint32_t>(proc)}, offset, bytes)) {
+  if (!heap->contains(rank_of(proc), offset, bytes)) {
     refuse_heap_call(call, MUSUBI_GHEAP_RANGE);
     return nullptr;
   }

@@ -136,17 +136,10 @@ GlobalHeap* start_heap_call(const char* call, int process) {
   return nullptr;
 }
 
-void refuse_heap_call(const char* call, int error) {
+int refuse_heap_call(const char* call, int error) {
   last_error = error;
-  explain_heap_call(call, musubi_gerror_text(error));
-}
-
-void explain_heap_call(const char* call, const char* text) {
-  const Job* const job = current_job();
-  if (job == nullptr || !job->runtime.settings().explain_refusals) return;
-  const std::string line =
-      "musubi: rank " + std::to_string(job->runtime.self().value) + ": " + call + ": " + text + "\n";
-  std::fputs(line.c_str(), stderr);
+  explain_call(call, musubi_gerror_text(error));
+  return -1;
 }
 
 int last_heap_error() noexcept {

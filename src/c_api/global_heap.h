@@ -18,6 +18,10 @@
 
 namespace musubi::c_api {
 
+inline Rank rank_of(int process) {
+  return Rank{static_cast<std::uint32_t>(process)};
+}
+
 class GlobalHeap {
  public:
   GlobalHeap(runtime::Runtime& runtime, const global_heap::HeapLayout& layout,
@@ -26,7 +30,7 @@ class GlobalHeap {
   // Before any rank asks.
   void open(std::uint64_t size) { table_.open({0, size, size, 0}); }
   global_heap::Decision ask(int process, const global_heap::Request& request) {
-    return ask(Rank{static_cast<std::uint32_t>(process)}, request);
+    return ask(rank_of(process), request);
   }
   global_heap::Decision ask_own(const global_heap::Request& request) { return ask(runtime_.self(), request); }
 
@@ -78,16 +82,12 @@ GlobalHeap* current_heap_or_null() noexcept;
 // Every call begins with this. Null: refused, and the reason is recorded.
 GlobalHeap* start_heap_call(const char* call);
 GlobalHeap* start_heap_call(const char* call, int process);
-// Records the reason for this thread, and prints it if the user wants that.
-void refuse_heap_call(const char* call, int error);
-// Only prints the line.
-void explain_heap_call(const char* call, const char* text);
+// Records the reason for this thread, and prints it if the user wants that. Result: -1.
+int refuse_heap_call(const char* call, int error);
 int last_heap_error() noexcept;
 
-// The free objects of global heaps that a thread has cached. They return to the heaps when the thread
-// detaches or ends while the job lives.
-
-// The calling thread's, made at the first call.
+// The free objects that the calling thread has cached, made at the first call. They return to the heaps when
+// the thread detaches or ends while the job lives.
 global_heap::ObjectCache& thread_objects(const GlobalHeap& heap);
 // Blocks until the batches have arrived. Does nothing if the thread has none.
 void give_back_thread_objects();

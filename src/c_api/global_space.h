@@ -43,6 +43,23 @@ class PageHomeCalls final : public global_pages::HomeCalls {
   runtime::Runtime& runtime_;
 };
 
+// Memory of ranks for the bytes of relocatable pages: objects of a private global heap.
+class PageFrames final : public global_pages::Frames {
+ public:
+  // [begin, begin + bytes) of the region of every rank.
+  PageFrames(runtime::Runtime& runtime, std::uint64_t begin, std::uint64_t bytes);
+
+  Task<std::optional<std::uint64_t>> take(std::uint64_t bytes) override;
+  Task<> give_back(Rank owner, std::uint64_t place, std::uint64_t bytes) override;
+
+ private:
+  runtime::Runtime& runtime_;
+  const global_heap::HeapLayout layout_;
+  GlobalHeap heap_;
+  Gate gate_;  // for the cache: moves are rare
+  global_heap::ObjectCache cache_;
+};
+
 class GlobalSpace {
  public:
   // The offsets of the parts in the region of every rank.
@@ -129,22 +146,5 @@ void GlobalSpace::for_each_part(const PageAllocation& allocation, std::uint64_t 
 GlobalSpace* current_space() noexcept;
 // Collective; made at the first call. Null: no memory for its tables.
 GlobalSpace* make_global_space(runtime::Runtime& runtime);
-
-// Memory of ranks for the bytes of relocatable pages: objects of a private global heap.
-class PageFrames final : public global_pages::Frames {
- public:
-  // [begin, begin + bytes) of the region of every rank.
-  PageFrames(runtime::Runtime& runtime, std::uint64_t begin, std::uint64_t bytes);
-
-  Task<std::optional<std::uint64_t>> take(std::uint64_t bytes) override;
-  Task<> give_back(Rank owner, std::uint64_t place, std::uint64_t bytes) override;
-
- private:
-  runtime::Runtime& runtime_;
-  const global_heap::HeapLayout layout_;
-  GlobalHeap heap_;
-  Gate gate_;  // for the cache: moves are rare
-  global_heap::ObjectCache cache_;
-};
 
 }  // namespace musubi::c_api

@@ -77,6 +77,14 @@ Result<void> join() {
   return {};
 }
 
+void explain_call(const char* call, const char* text) {
+  const Job* const of_process = current_job();
+  if (of_process == nullptr || !of_process->runtime.settings().explain_refusals) return;
+  const std::string line =
+      "musubi: rank " + std::to_string(of_process->runtime.self().value) + ": " + call + ": " + text + "\n";
+  std::fputs(line.c_str(), stderr);
+}
+
 void let_go() noexcept {
   job.store(nullptr, std::memory_order_release);
 }

@@ -62,6 +62,9 @@ struct Job {
 // The job of this process; null outside of musubi_init and musubi_finalize. Any thread.
 Job* current_job() noexcept;
 
+// Prints a line with the rank, the call and the text, if the user wants refusals explained.
+void explain_call(const char* call, const char* text);
+
 // Joins the job and shares the heap. Errors: already joined; the errors of the parts.
 Result<void> join();
 // Releases the job without destroying it: late accesses of the program still find their memory.

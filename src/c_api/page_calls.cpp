@@ -1,8 +1,6 @@
 #include "c_api/page_calls.h"
 
-#include <cstdio>
 #include <cstring>
-#include <string>
 
 #include "c_api/job.h"
 #include "musubi/gas.h"
@@ -19,11 +17,7 @@ constinit thread_local int last_error = GAS_OK;
 
 int refuse_page_call(const char* call, int error) {
   last_error = error;
-  const Job* const job = current_job();
-  if (job == nullptr || !job->runtime.settings().explain_refusals) return -1;
-  const std::string line = "musubi: rank " + std::to_string(job->runtime.self().value) + ": " + call + ": " +
-                           gas_error_text(error) + "\n";
-  std::fputs(line.c_str(), stderr);
+  explain_call(call, gas_error_text(error));
   return -1;
 }
 

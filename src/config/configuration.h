@@ -2,6 +2,7 @@
 // the defaults.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,5 +45,14 @@ class Configuration {
 
 // The environment variable of a setting: MUSUBI_HEAP_BYTES of heap_bytes.
 std::string variable_name(std::string_view setting_name);
+
+// "Did you mean ...?" for misspelt names.
+
+// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+// The candidate nearest to `name`, or empty if none is near enough to be a likely typing error. Both at most
+// a few hundred characters; a longer name has no suggestion.
+std::string_view nearest(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace musubi::config

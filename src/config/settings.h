@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 
 namespace musubi::config {
@@ -32,58 +33,21 @@ enum class Kind {
 };
 enum class Scope { collective, per_rank };
 
-// The C++ type of a field, by kind.
+constexpr bool may_be_automatic(Kind kind) {
+  return kind == Kind::automatic_bytes || kind == Kind::automatic_count;
+}
+// Whether the value is a text: empty if there is none, except for a choice.
+constexpr bool is_text(Kind kind) {
+  return kind >= Kind::choice;
+}
+
+// The C++ type of a field, by kind. An empty optional is `auto`.
 template <Kind kind>
-struct FieldOf {
-  using Type = std::uint64_t;
-};
-template <>
-struct FieldOf<Kind::automatic_bytes> {
-  using Type = std::optional<std::uint64_t>;  // empty: auto
-};
-template <>
-struct FieldOf<Kind::automatic_count> {
-  using Type = std::optional<std::uint64_t>;
-};
-template <>
-struct FieldOf<Kind::duration> {
-  using Type = std::chrono::nanoseconds;
-};
-template <>
-struct FieldOf<Kind::boolean> {
-  using Type = bool;
-};
-template <>
-struct FieldOf<Kind::choice> {
-  using Type = std::string;
-};
-template <>
-struct FieldOf<Kind::names> {
-  using Type = std::string;  // separated by colons, or empty
-};
-template <>
-struct FieldOf<Kind::path> {
-  using Type = std::string;  // of a file, or empty
-};
-
-template <>
-struct FieldOf<Kind::network> {
-  using Type = std::string;  // an interface or an address, or empty
-};
-template <>
-struct FieldOf<Kind::ports> {
-  using Type = std::string;  // as for port_range(), or empty
-};
-
-template <>
-struct FieldOf<Kind::counts> {
-  using Type = std::string;  // as for counts_in(), or empty
-};
-
-template <>
-struct FieldOf<Kind::word> {
-  using Type = std::string;  // without spaces, or empty
-};
+using FieldOf = std::conditional_t<
+    kind == Kind::boolean, bool,
+    std::conditional_t<kind == Kind::duration, std::chrono::nanoseconds,
+                       std::conditional_t<may_be_automatic(kind), std::optional<std::uint64_t>,
+                                          std::conditional_t<is_text(kind), std::string, std::uint64_t>>>>;
 
 namespace declaration {
 using std::nullopt;
@@ -94,9 +58,9 @@ using std::chrono::seconds;
 // One field per declaration of settings.def, with its default.
 struct Settings {
 #define MUSUBI_SETTING(kind, name, value, low, high, scope, doc) \
-  FieldOf<Kind::kind>::Type name = [] {                          \
+  FieldOf<Kind::kind> name = [] {                                \
     using namespace declaration;                                 \
-    return FieldOf<Kind::kind>::Type(value);                     \
+    return FieldOf<Kind::kind>(value);                           \
   }();
 #define MUSUBI_CHOICE(name, value, words, scope, doc) std::string name = value;
 #include "config/settings.def"

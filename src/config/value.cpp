@@ -72,58 +72,57 @@ std::string format_number(Kind kind, std::uint64_t number) {
   }
 }
 
-std::string_view form_of(Kind kind) {
+// For messages and pages.
+struct Form {
+  std::string_view expected;
+  std::string_view range = {};  // empty: from the declaration
+};
+
+Form form_of(Kind kind) {
   switch (kind) {
     case Kind::bytes:
     case Kind::block_bytes:
-      return "a whole number with an optional unit B, KiB, MiB, GiB or TiB";
+      return {"a whole number with an optional unit B, KiB, MiB, GiB or TiB"};
     case Kind::automatic_bytes:
-      return "a whole number with an optional unit B, KiB, MiB, GiB or TiB, or auto";
+      return {"a whole number with an optional unit B, KiB, MiB, GiB or TiB, or auto"};
     case Kind::count:
-      return "a whole number";
+      return {"a whole number"};
     case Kind::automatic_count:
-      return "a whole number or auto";
+      return {"a whole number or auto"};
     case Kind::duration:
-      return "a whole number with a unit ns, us, ms, s or min (or just 0)";
+      return {"a whole number with a unit ns, us, ms, s or min (or just 0)"};
     case Kind::bit_rate:
-      return "a whole number with a unit bps, Kbps, Mbps or Gbps (or just 0)";
+      return {"a whole number with a unit bps, Kbps, Mbps or Gbps (or just 0)"};
     case Kind::boolean:
-      return "true or false";
+      return {"true or false", "true or false"};
     case Kind::choice:
-      return "one of";
+      return {"one of"};
     case Kind::names:
-      return "names of libraries without a folder, separated by colons";
+      return {"names of libraries without a folder, separated by colons", "names separated by colons"};
     case Kind::network:
-      return "the name of a network interface, or an IPv4 or IPv6 address";
+      return {"the name of a network interface, or an IPv4 or IPv6 address", "interface or address"};
     case Kind::ports:
-      return "a port or the first and the last one, as in 40000-40099, from 1 to 65535";
+      return {"a port or the first and the last one, as in 40000-40099, from 1 to 65535",
+              "port, or first-last"};
     case Kind::counts:
-      return "positive numbers separated by colons, as in 4:4:2";
+      return {"positive numbers separated by colons, as in 4:4:2", "numbers separated by colons"};
     case Kind::word:
-      return "one word of at most 64 bytes";
+      return {"one word of at most 64 bytes", "a word"};
     case Kind::path:
-      return "the path of a file, of at most 4095 bytes and without control characters";
+      return {"the path of a file, of at most 4095 bytes and without control characters", "path of a file"};
   }
-  return "";
-}
-
-bool has_range(Kind kind) {
-  return kind != Kind::boolean && kind != Kind::names && kind != Kind::path && kind != Kind::network &&
-         kind != Kind::ports && kind != Kind::counts && kind != Kind::word;
+  return {};
 }
 
 Error refusal(const Declaration& declaration, std::string_view text) {
+  const Form form = form_of(declaration.kind);
   std::string message = std::string(declaration.name) + " cannot be " + quoted(text) + ": give ";
-  message += form_of(declaration.kind);
+  message += form.expected;
   if (declaration.kind == Kind::choice)
     message += " " + format_range(declaration);
-  else if (has_range(declaration.kind))
+  else if (form.range.empty())
     message += ", from " + format_range(declaration);
   return Error{message};
-}
-
-bool may_be_automatic(Kind kind) {
-  return kind == Kind::automatic_count || kind == Kind::automatic_bytes;
 }
 
 bool in_range(const Declaration& declaration, std::uint64_t number) {
@@ -140,28 +139,49 @@ bool is_word_of(std::string_view words, std::string_view text) {
   }
 }
 
-bool are_names(std::string_view text) {
-  constexpr std::size_t text_bytes_max = 4096;
-  return text.size() <= text_bytes_max &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~' && c != '/'; });
-}
-
-bool is_network(std::string_view text) {
-  constexpr std::size_t text_bytes_max = 45;
-  return text.size() <= text_bytes_max &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~' && c != '/'; });
-}
-
-bool is_word(std::string_view text) {
-  constexpr std::size_t text_bytes_max = 64;
-  return text.size() <= text_bytes_max &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+bool is_printable(std::string_view text, std::size_t bytes_max, char excluded) {
+  return text.size() <= bytes_max &&
+         std::ranges::all_of(text, [=](char c) { return c > ' ' && c <= '~' && c != excluded; });
 }
 
 bool is_path(std::string_view text) {
   constexpr std::size_t text_bytes_max = 4095;
   return text.size() <= text_bytes_max &&
-         std::none_of(text.begin(), text.end(), [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; });
+         std::ranges::none_of(text, [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; });
+}
+
+bool is_text_of(const Declaration& declaration, std::string_view text) {
+  switch (declaration.kind) {
+    case Kind::choice:
+      return is_word_of(declaration.words, text);
+    case Kind::names:
+      return is_printable(text, 4096, '/');
+    case Kind::network:
+      return is_printable(text, 45, '/');
+    case Kind::ports:
+      return text.empty() || port_range(text);
+    case Kind::counts:
+      return text.empty() || !counts_in(text).empty();
+    case Kind::word:
+      return is_printable(text, 64, ' ');
+    default:
+      return is_path(text);
+  }
+}
+
+std::optional<std::uint64_t> parse_number(Kind kind, std::string_view text) {
+  switch (kind) {
+    case Kind::bytes:
+    case Kind::block_bytes:
+    case Kind::automatic_bytes:
+      return parse_with_unit(text, byte_units, true);
+    case Kind::duration:
+      return parse_with_unit(text, time_units, false);
+    case Kind::bit_rate:
+      return parse_with_unit(text, rate_units, false);
+    default:
+      return parse_count(text);
+  }
 }
 
 }  // namespace
@@ -193,52 +213,18 @@ std::vector<std::uint32_t> counts_in(std::string_view text) {
 }
 
 Result<Value> parse_value(const Declaration& declaration, std::string_view text) {
-  std::optional<std::uint64_t> number;
-  if (may_be_automatic(declaration.kind) && text == "auto") return Value(std::optional<std::uint64_t>());
-  switch (declaration.kind) {
-    case Kind::boolean:
-      if (text == "true") return Value(true);
-      if (text == "false") return Value(false);
-      return refusal(declaration, text);
-    case Kind::choice:
-      if (is_word_of(declaration.words, text)) return Value(std::string(text));
-      return refusal(declaration, text);
-    case Kind::names:
-      if (are_names(text)) return Value(std::string(text));
-      return refusal(declaration, text);
-    case Kind::network:
-      if (is_network(text)) return Value(std::string(text));
-      return refusal(declaration, text);
-    case Kind::ports:
-      if (text.empty() || port_range(text)) return Value(std::string(text));
-      return refusal(declaration, text);
-    case Kind::counts:
-      if (text.empty() || !counts_in(text).empty()) return Value(std::string(text));
-      return refusal(declaration, text);
-    case Kind::word:
-      if (is_word(text)) return Value(std::string(text));
-      return refusal(declaration, text);
-    case Kind::path:
-      if (is_path(text)) return Value(std::string(text));
-      return refusal(declaration, text);
-    case Kind::automatic_count:
-    case Kind::count:
-      number = parse_count(text);
-      break;
-    case Kind::bytes:
-    case Kind::block_bytes:
-    case Kind::automatic_bytes:
-      number = parse_with_unit(text, byte_units, true);
-      break;
-    case Kind::duration:
-      number = parse_with_unit(text, time_units, false);
-      break;
-    case Kind::bit_rate:
-      number = parse_with_unit(text, rate_units, false);
-      break;
+  if (is_text(declaration.kind)) {
+    if (is_text_of(declaration, text)) return Value(std::string(text));
+    return refusal(declaration, text);
   }
+  if (declaration.kind == Kind::boolean) {
+    if (text == "true" || text == "false") return Value(text == "true");
+    return refusal(declaration, text);
+  }
+  if (may_be_automatic(declaration.kind) && text == "auto") return Value(std::optional<std::uint64_t>());
+  const std::optional<std::uint64_t> number = parse_number(declaration.kind, text);
   if (!number || !in_range(declaration, *number)) return refusal(declaration, text);
-  if (may_be_automatic(declaration.kind)) return Value(std::optional<std::uint64_t>(*number));
+  if (may_be_automatic(declaration.kind)) return Value(number);
   if (declaration.kind == Kind::duration) {
     return Value(std::chrono::nanoseconds(static_cast<std::int64_t>(*number)));
   }
@@ -285,13 +271,8 @@ std::string format_value(const Declaration& declaration, const Value& value) {
 }
 
 std::string format_range(const Declaration& declaration) {
-  if (declaration.kind == Kind::boolean) return "true or false";
-  if (declaration.kind == Kind::names) return "names separated by colons";
-  if (declaration.kind == Kind::path) return "path of a file";
-  if (declaration.kind == Kind::network) return "interface or address";
-  if (declaration.kind == Kind::ports) return "port, or first-last";
-  if (declaration.kind == Kind::counts) return "numbers separated by colons";
-  if (declaration.kind == Kind::word) return "a word";
+  if (const std::string_view range = form_of(declaration.kind).range; !range.empty())
+    return std::string(range);
   if (declaration.kind == Kind::choice) {
     std::string words(declaration.words);
     for (std::size_t at; (at = words.find('|')) != std::string::npos;) words.replace(at, 1, " or ");

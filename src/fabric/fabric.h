@@ -28,9 +28,11 @@
 // passes tests/conformance/fabric.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "base/check.h"
@@ -102,13 +104,30 @@ enum class Outcome : std::uint8_t {
   busy,     // the batch was not taken: make progress and retry
 };
 
+// How far away peers are.
+struct Distance {
+  std::uint64_t round_trip_ns = 0;
+  std::uint64_t bits_per_second = 0;  // of each rank, in each direction; 0: unlimited
+};
+
+// The bandwidth-delay product of the link, in bytes. 0: no round trip.
+constexpr std::uint32_t bandwidth_delay_bytes(Distance distance) noexcept {
+  constexpr double bits_and_ns = 8e9;
+  constexpr auto most = std::numeric_limits<std::uint32_t>::max();
+  if (distance.round_trip_ns == 0) return 0;
+  if (distance.bits_per_second == 0) return most;
+  const double bytes = static_cast<double>(distance.round_trip_ns) *
+                       static_cast<double>(distance.bits_per_second) / bits_and_ns;
+  return static_cast<std::uint32_t>(std::min(bytes, double{most}));
+}
+
 // The capabilities between this rank and one peer; constant, except measured ones. `local_pointer` divides
 // the ranks into groups, as hosts do: it is symmetric and transitive.
 struct Capabilities {
   bool cpu_atomics_coherent = false;  // processor atomics on a region mix with fabric atomics on it
   bool local_pointer = false;         // direct() gives an address
   // Bandwidth-delay product of the link, in bytes. May change as it is measured; 0: unknown or negligible.
-  std::uint32_t line_bytes = 0;
+  std::uint32_t bandwidth_delay_bytes = 0;
 };
 
 // The purpose of a message. One listener per kind and rank. The runtime never sends `unassigned`, which is
@@ -201,10 +220,10 @@ class Fabric {
   virtual void wait_for_service() noexcept = 0;
   virtual void wake_service() noexcept = 0;
 
-  // A hint: until end_looks() the calling thread polls, so arrivals need not wake the service thread. Any
+  // A hint: until end_polling() the calling thread polls, so arrivals need not wake the service thread. Any
   // thread; the calls pair up.
-  virtual void begin_looks() noexcept {}
-  virtual void end_looks() noexcept {}
+  virtual void begin_polling() noexcept {}
+  virtual void end_polling() noexcept {}
 
   // The peer's region as an address of this process; null without local_pointer.
   virtual std::byte* direct(Rank peer, RegionId region) noexcept = 0;

@@ -56,6 +56,11 @@ inline Transfer transfer(Fabric& fabric, Rank peer, std::span<const Step> steps)
 }
 
 // Sends a message, retrying while the fabric is busy.
-Task<> deliver(Fabric& fabric, Rank peer, MessageKind kind, Urgency urgency, std::span<const std::byte> body);
+inline Task<> deliver(Fabric& fabric, Rank peer, MessageKind kind, Urgency urgency,
+                      std::span<const std::byte> body) {
+  for (unsigned attempt = 0; fabric.send(peer, kind, urgency, body) == Outcome::busy; ++attempt) {
+    co_await pause(attempt);
+  }
+}
 
 }  // namespace musubi::fabric

@@ -11,7 +11,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/held.h"
 #include "base/ids.h"
 #include "base/spin_lock.h"
 #include "base/task.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/held.h"
+#include "base/thread_safety.h"
 
 namespace musubi::heap {
 namespace {

@@ -2,7 +2,7 @@
 // dynamic linker and Musubi, whose buffers go to the kernel or are needed inside the fault handler.
 //
 // Each rank allocates in its own part of the shared heap; the address identifies the owner. Memory of another
-// rank is returned by message (remote_heap.h). jemalloc keeps its metadata apart from the memory, so that
+// rank is returned by message (heap_messages.h). jemalloc keeps its metadata apart from the memory, so that
 // an allocator never causes sharing: nothing here reads or writes a byte of shared memory except to zero or
 // copy bytes for the caller. Free memory returns to the system (free_pages.h).
 #pragma once
@@ -20,9 +20,25 @@
 #include "heap/free_pages.h"
 #include "heap/jemalloc.h"
 #include "heap/large_allocations.h"
-#include "heap/remote_heap.h"
 
 namespace musubi::heap {
+
+// The heap's requests to other ranks, and to the system for the memory of its pages. The runtime implements
+// them (heap_messages.h); tests have fakes.
+class RemoteHeap : public PageReleaser {
+ public:
+  // Returns memory to `owner`, which allocated it, now or later: `bytes` of a mapping, or, for 0, all of an
+  // allocation. The caller no longer writes to it.
+  virtual void release(Rank owner, std::uintptr_t address, std::size_t bytes) noexcept = 0;
+  // Usable bytes of the allocation at `address`, which `owner` made. Blocks for a round trip.
+  virtual std::size_t usable_bytes(Rank owner, std::uintptr_t address) noexcept = 0;
+  // The rank may reuse memory that other ranks have returned. Called on a thread of the program, inside an
+  // allocation, after Heap::request_take_back, and when the heap is full.
+  virtual void take_back() noexcept = 0;
+
+ protected:
+  ~RemoteHeap() = default;
+};
 
 // The shared heap of the job, as Runtime::layout gives it.
 struct HeapPlace {

@@ -13,7 +13,6 @@
 #include "base/spin_lock.h"
 #include "heap/heap.h"
 #include "heap/mapped_memory.h"
-#include "heap/remote_heap.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::heap {

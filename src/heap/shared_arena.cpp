@@ -9,7 +9,6 @@
 
 #include "base/check.h"
 #include "heap/jemalloc.h"
-#include "heap/jemalloc_hooks.h"
 #include "os/clock.h"
 #include "os/memory.h"
 

@@ -5,12 +5,25 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "base/mutex.h"
-#include "launch/line_sink.h"
 
 namespace musubi::launch {
+
+// The destination of ranks' lines: an output of the launcher, or the launcher of a proxy.
+class LineSink {
+ public:
+  virtual ~LineSink() = default;
+
+  virtual void write(std::string lines) = 0;  // queues any amount, in order
+  // A begun line that will not be completed. Only further begun lines follow it.
+  virtual void write_begun(std::string line) { write(std::move(line)); }
+  virtual bool full() const = 0;    // enough is queued: produce no more for now
+  virtual bool idle() const = 0;    // all lines are written, or can never be
+  virtual bool broken() const = 0;  // the output has no reader; queued lines were dropped
+};
 
 class OutputSink final : public LineSink {
  public:
@@ -64,5 +77,10 @@ class StandardOutputs {
   OutputSink output_;
   std::optional<OutputSink> error_;
 };
+
+// Makes foreign text harmless for a terminal: `text` with a question mark for each control character other
+// than newline and tab, and for each byte that is no part of a UTF-8 character, because terminals obey some
+// of them.
+std::string printable(std::string_view text);
 
 }  // namespace musubi::launch

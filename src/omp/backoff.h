@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "omp/thread.h"
-#include "os/sleep.h"
+#include "os/clock.h"
 #include "runtime/threads/waiting.h"
 
 namespace musubi::omp {

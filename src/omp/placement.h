@@ -5,14 +5,18 @@
 #include <cstdint>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/value.h"
 
 namespace musubi::omp {
 
 // The threads of the job, rank by rank.
 class ThreadsOfRanks {
  public:
-  ThreadsOfRanks(const config::Settings& settings, std::uint32_t ranks);
+  ThreadsOfRanks(const config::Settings& settings, std::uint32_t ranks) : first_(ranks + 1) {
+    std::vector<std::uint32_t> counts = config::counts_in(settings.threads_of_ranks);
+    counts.resize(ranks, static_cast<std::uint32_t>(settings.threads_per_rank));
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) first_[rank + 1] = first_[rank] + counts[rank];
+  }
 
   std::uint32_t all() const { return first_.back(); }
   std::uint32_t on(std::uint32_t rank) const { return first_[rank + 1] - first_[rank]; }

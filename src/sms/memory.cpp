@@ -12,7 +12,7 @@ using musubi::Rank;
 using musubi::sms::Call;
 using musubi::sms::compare;
 using musubi::sms::Job;
-using musubi::sms::process_in;
+using musubi::sms::job_in;
 using musubi::sms::refuse;
 
 namespace {

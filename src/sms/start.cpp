@@ -15,7 +15,7 @@ using musubi::Rank;
 using musubi::sms::Call;
 using musubi::sms::compare;
 using musubi::sms::Job;
-using musubi::sms::process_in;
+using musubi::sms::job_in;
 using musubi::sms::refuse;
 
 MUSUBI_EXPORT int sms_nproc = 0;

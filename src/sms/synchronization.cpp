@@ -16,8 +16,8 @@ using musubi::runtime::Wait;
 using musubi::runtime::Waiting;
 using musubi::sms::Call;
 using musubi::sms::Job;
+using musubi::sms::job_in;
 using musubi::sms::meet;
-using musubi::sms::process_in;
 using musubi::sms::refuse;
 
 static_assert(SMS_LOCK_COUNT == Synchronization::lock_count);

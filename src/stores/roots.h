@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/address_range.h"
-#include "stores/data_objects.h"
+#include "stores/loaded_objects.h"
 #include "stores/value.h"
 
 namespace musubi::stores {

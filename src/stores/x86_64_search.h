@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "stores/loaded_code.h"
-#include "stores/region_stores.h"
+#include "stores/loaded_objects.h"
 #include "stores/roots.h"
+#include "stores/store_bounds.h"
 #include "stores/x86_64_step.h"
 
 namespace musubi::stores::x86_64 {

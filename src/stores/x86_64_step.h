@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "stores/region_stores.h"
 #include "stores/roots.h"
+#include "stores/store_bounds.h"
 #include "stores/x86_64_frame.h"
 
 namespace musubi::stores::x86_64 {

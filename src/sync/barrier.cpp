@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "fabric/nearness.h"
+#include "fabric/fabric.h"
 #include "fabric/transfer.h"
 #include "sync/barrier_parts.h"
 
@@ -30,6 +30,15 @@ unsigned rounds_for(std::uint32_t ranks) {
   return static_cast<unsigned>(std::bit_width(ranks - 1));
 }
 
+// Whether this rank maps the memory of all other ranks. The same result at all ranks of a job, since nearness
+// divides them into groups. REQUIRES: the fabric is open.
+bool all_are_near(const fabric::Fabric& fabric) {
+  for (std::uint32_t rank = 0; rank < fabric.ranks(); ++rank) {
+    if (Rank{rank} != fabric.self() && !fabric.capabilities(Rank{rank}).local_pointer) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::size_t Barrier::board_bytes(std::uint32_t ranks, std::size_t notices_max) {
@@ -43,9 +52,9 @@ Barrier::Barrier(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::C
   std::vector<std::byte> memory(coherence::signature_bytes(notices_max));
   std::byte* gathered_board = memory.data();
   parts_.reset(new Parts{fabric, protocol, counters, board, board_offset, notices_max, blocks_max, rounds,
-                         fabric::all_are_near(fabric), std::move(memory),
-                         Signature(gathered_board, notices_max), std::vector<BarrierInbox>(2 * rounds),
-                         std::vector<Notice>(notices_max), 1, 0, std::vector<std::byte*>(rounds), nullptr});
+                         all_are_near(fabric), std::move(memory), Signature(gathered_board, notices_max),
+                         std::vector<BarrierInbox>(2 * rounds), std::vector<Notice>(notices_max), 1, 0,
+                         std::vector<std::byte*>(rounds), nullptr});
   for (unsigned round = 0; round < rounds; ++round) {
     parts_->inbox(1, round).next_epoch = 1;
     parts_->inbox(2, round).next_epoch = 2;
@@ -63,7 +72,7 @@ void Barrier::Parts::begin(Passage& passage) {
   passage.stage_ = Passage::Stage::exchange;
   passage.has_payload_ = fabric.self() == Rank{0};
   passage.others_quiescent_ = passage.quiescent_ || fabric.self() == Rank{0};
-  fabric.begin_looks();
+  fabric.begin_polling();
   if (passage.last_) return;
   if (listener != nullptr) listener->on_released();
   counters.add(trace::Counter::barriers);
@@ -102,7 +111,7 @@ Need Barrier::Parts::advance(Passage& passage) {
   while (passage.stage_ == Stage::exchange) {
     if (passage.round_ == rounds) {
       passage.stage_ = Stage::gathered;
-      fabric.end_looks();
+      fabric.end_polling();
       break;
     }
     if (!send(passage)) return Need::room;

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "coherence/regions.h"
-#include "fabric/looks.h"
+#include "fabric/waiting.h"
 #include "sync/lock_table_parts.h"
 
 namespace musubi::sync {
@@ -50,7 +50,7 @@ Task<bool> LockTable::lock_from_elsewhere(LockId lock) {
   Parts& p = *parts_;
   // Polls also while this thread fetches the blocks covered by the lock: the previous rank may then want it
   // again.
-  fabric::Looks looks(&p.fabric);
+  fabric::PollScope looks(&p.fabric);
   looks.begin();
   SignatureReader::Look look(p.signatures);
   NewsPiggyback piggyback(look, p.told, p.fabric.self(), p.requests);

@@ -15,7 +15,7 @@
 
 #include "base/random.h"
 #include "fabric/sockets/peer_life.h"
-#include "fabric/tcp/race.h"
+#include "fabric/tcp/connect_race.h"
 
 namespace musubi::fabric::tcp {
 namespace {
@@ -33,7 +33,7 @@ enum class Fault : std::uint8_t {
 enum class Word : std::uint8_t { syn, hello, answer, proof, welcome, request, reply, end };
 
 constexpr std::uint64_t second_ns = 1'000'000'000;
-constexpr Race::Patience patience{second_ns, 2 * second_ns, 40 * second_ns};
+constexpr ConnectRace::Patience patience{second_ns, 2 * second_ns, 40 * second_ns};
 constexpr PeerLife::Patience life_patience{second_ns, 40 * second_ns};
 constexpr std::size_t addresses = 2, dead_address = 0;
 constexpr std::size_t guests_max = 2;
@@ -48,8 +48,8 @@ struct Connection {
 
 struct Side {
   PeerLife life;
-  Race race{addresses};
-  std::array<int, Race::lanes> lanes{};
+  ConnectRace race{addresses};
+  std::array<int, ConnectRace::lanes> lanes{};
   int asking = nowhere, answering = nowhere;  // connections
   struct Guest {
     int connection;
@@ -216,10 +216,11 @@ class World {
       if (side.is_dead) continue;
       if (side.life.is_over(fault_ == Fault::no_deadline ? 0 : now_ns_) != PeerLife::Over::no)
         lose(rank, "over");
-      for (Race::Action action; (action = side.race.next(now_ns_, true)).kind != Race::Action::Kind::none;) {
-        if (action.kind == Race::Action::Kind::give_up) {
+      for (ConnectRace::Action action;
+           (action = side.race.next(now_ns_, true)).kind != ConnectRace::Action::Kind::none;) {
+        if (action.kind == ConnectRace::Action::Kind::give_up) {
           lose(rank, "unreachable");
-        } else if (action.kind == Race::Action::Kind::stop) {
+        } else if (action.kind == ConnectRace::Action::Kind::stop) {
           close(static_cast<std::size_t>(side.lanes[action.lane]), 0);
         } else {
           side.lanes[action.lane] = static_cast<int>(connections_.size());
@@ -252,7 +253,7 @@ class World {
     }
     const auto lane =
         static_cast<unsigned>(std::ranges::find(side.lanes, static_cast<int>(index)) - side.lanes.begin());
-    if (lane == Race::lanes || side.race.stage(lane) == Race::Stage::none) return;
+    if (lane == ConnectRace::lanes || side.race.stage(lane) == ConnectRace::Stage::none) return;
     if (word == Word::end) {
       close(index, 0);
       side.race.failed(lane, "ended", now_ns_);

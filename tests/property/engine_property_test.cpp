@@ -283,7 +283,7 @@ void Player::send(Letters& letters) {
 
 void Player::look_or_not() {
   looks_ = !looks_;
-  looks_ ? member_.engine.begin_looks() : member_.engine.end_looks();
+  looks_ ? member_.engine.begin_polling() : member_.engine.end_polling();
 }
 
 std::unique_ptr<Job> draw_job(Random& random, InjectedBug bug = InjectedBug::none) {

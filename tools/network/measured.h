@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "fabric/distance.h"
+#include "fabric/fabric.h"
 
 namespace musubi::tools::network {
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace musubi::bootstrap::local {
 
@@ -21,7 +22,7 @@ enum class FrameKind : std::uint32_t {
   crash_cause,   // rank: it dies by a signal; body: one line
   crash_frames,  // rank: after crash_cause; body: addresses of 8 bytes, innermost first
   crash_told,    // launcher: has written both
-  welcome,       // launcher: the first frame, sent before the rank is started (welcome.h)
+  welcome,       // launcher: the first frame, sent before the rank is started (invitation.h)
 };
 
 inline constexpr std::uint32_t frame_magic = 0x6d757375;
@@ -68,5 +69,15 @@ class BlobAssembler {
   bool started_ = false;
   std::string blob_;
 };
+
+// The result of an all-gather, as one text: for each rank the length of its blob, then the blob.
+inline void append_gathered(std::string& text, std::string_view blob) {
+  const std::uint64_t bytes = blob.size();
+  text.append(reinterpret_cast<const char*>(&bytes), sizeof bytes);
+  text.append(blob);
+}
+
+// Empty if malformed.
+std::vector<std::string> split_gathered(std::string_view text, std::uint32_t ranks);
 
 }  // namespace musubi::bootstrap::local

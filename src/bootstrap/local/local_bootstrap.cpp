@@ -12,10 +12,8 @@
 
 #include "bootstrap/local/address_layout.h"
 #include "bootstrap/local/frame.h"
-#include "bootstrap/local/gathered.h"
 #include "bootstrap/local/inherited_memory.h"
 #include "bootstrap/local/invitation.h"
-#include "bootstrap/local/welcome.h"
 #include "config/environment.h"
 #include "os/binding.h"
 #include "os/clock.h"
@@ -79,9 +77,7 @@ bool LocalBootstrap::invited() {
 Result<std::unique_ptr<LocalBootstrap>> LocalBootstrap::join() {
   const auto text = config::environment_variable(config::job_variable);
   if (!text) return Error{"this process is not part of a job; start the program with `musubi run`"};
-  auto parsed = parse_invitation(*text);
-  if (!parsed) return parsed.error();
-  const Invitation invitation = parsed.value();
+  MUSUBI_ASSIGN_OR_RETURN(const Invitation invitation, parse_invitation(*text));
   if (invitation.process_id != ::getpid()) {
     return Error{
         "this process was started by a rank, but is not a rank; start it without Musubi's libraries"};
@@ -93,13 +89,12 @@ Result<std::unique_ptr<LocalBootstrap>> LocalBootstrap::join() {
   set_stack_limit(invitation.stack_limit);
   os::FileDescriptor socket(move_aside(invitation.socket));
   if (send_frame(socket.number(), FrameKind::join, 0, 0, {}, false) != 0) return launcher_gone();
-  auto welcome = receive_welcome(socket.number(), invitation.ranks);
-  if (!welcome) return welcome.error();
-  os::bind_process(welcome.value().processors);
-  return std::unique_ptr<LocalBootstrap>(new LocalBootstrap(
-      std::move(socket), invitation.rank, hosts_of(welcome.value()), welcome.value().secret,
-      welcome.value().carrier, open_wait_board(invitation.board, invitation.rank),
-      open_event_log(invitation.events, invitation.rank, invitation.ranks)));
+  MUSUBI_ASSIGN_OR_RETURN(auto welcome, receive_welcome(socket.number(), invitation.ranks));
+  os::bind_process(welcome.processors);
+  return std::unique_ptr<LocalBootstrap>(
+      new LocalBootstrap(std::move(socket), invitation.rank, hosts_of(welcome), welcome.secret,
+                         welcome.carrier, open_wait_board(invitation.board, invitation.rank),
+                         open_event_log(invitation.events, invitation.rank, invitation.ranks)));
 }
 
 Result<std::vector<std::string>> LocalBootstrap::all_gather(std::string_view blob) {

@@ -7,8 +7,8 @@
 
 #include "base/check.h"
 #include "base/task_group.h"
-#include "fabric/looks.h"
 #include "fabric/transfer.h"
+#include "fabric/waiting.h"
 
 namespace musubi::coherence::entry {
 
@@ -46,7 +46,7 @@ Task<> Barriers::announce() {
   ground_.board.store(head, list);
   head.epoch = epoch;
   if (list.empty()) co_return;
-  fabric::Looks looks(&ground_.fabric);
+  fabric::PollScope looks(&ground_.fabric);
   looks.begin();
   pack(list, head.offset, epoch);
   std::fill(told_.begin(), told_.end(), 0);

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "base/frame_allocator.h"
+#include "base/frame_pool.h"
 #include "base/sparse_array.h"
 #include "base/task.h"
 #include "coherence/entry/elements.h"

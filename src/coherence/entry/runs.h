@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "base/frame_allocator.h"
+#include "base/frame_pool.h"
 #include "base/ids.h"
 
 namespace musubi::coherence::entry {

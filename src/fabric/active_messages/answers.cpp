@@ -26,7 +26,7 @@ bool is_large(const Step& step, Verdict verdict) noexcept {
 
 }  // namespace
 
-Answers::Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters, LineMeter& meter,
+Answers::Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters, LinkMeter& meter,
                  Hooks hooks)
     : outbox_(outbox), counters_(counters), meter_(meter), hooks_(hooks), sources_(ranks) {
   auto memory = os::Mapping::anywhere(input_bytes * ranks, os::Protection::read_write);

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "fabric/active_messages/line_meter.h"
+#include "fabric/active_messages/link_meter.h"
 #include "fabric/active_messages/outbox.h"
 #include "fabric/active_messages/transport.h"
 #include "hooks/hooks.h"
@@ -26,7 +26,7 @@ inline void count_bytes(trace::Counters& counters, std::uint64_t bytes) noexcept
 class Answers {
  public:
   // `counters` counts received bytes and the time of batches; `meter` is told both.
-  Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters, LineMeter& meter, Hooks hooks);
+  Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters, LinkMeter& meter, Hooks hooks);
 
   // As Receiver::places.
   std::size_t places(Rank from, std::span<Place, places_max> places) noexcept;
@@ -61,7 +61,7 @@ class Answers {
 
   Outbox& outbox_;
   trace::Counters& counters_;
-  LineMeter& meter_;
+  LinkMeter& meter_;
   [[no_unique_address]] const Hooks hooks_;
   os::Mapping memory_;
   std::vector<Source> sources_;

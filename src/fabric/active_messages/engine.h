@@ -12,24 +12,42 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "fabric/active_messages/answers.h"
-#include "fabric/active_messages/line_meter.h"
-#include "fabric/active_messages/moves.h"
+#include "fabric/active_messages/link_meter.h"
 #include "fabric/active_messages/outbox.h"
 #include "fabric/active_messages/server.h"
 #include "fabric/active_messages/sleepers.h"
 #include "fabric/active_messages/transport.h"
 #include "fabric/fabric.h"
-#include "fabric/joint_sleep.h"
 #include "fabric/memory/steps.h"
-#include "fabric/waiting_policy.h"
+#include "fabric/waiting.h"
 #include "hooks/hooks.h"
 #include "trace/counters.h"
 
 namespace musubi::fabric {
+
+// Gets and puts that the network carries out itself (Transport::begin_move): batches of one step that is long
+// enough. In longer batches the order of the steps matters, and only the target's processor keeps it.
+// Signal-safe.
+class Moves {
+ public:
+  Moves(Transport& transport, trace::Counters& counters);
+
+  // As Fabric::post. Result: false if the batch must go as a request. Any thread.
+  bool begin(Rank peer, std::span<const Step> steps, Event& completion) noexcept;
+  // Completes the move. Inside Transport::poll.
+  void end(void* token) noexcept;
+
+ private:
+  Transport& transport_;
+  trace::Counters& counters_;
+  const std::size_t bytes_min_;
+  EntryPool under_way_;
+};
 
 // Is told when a peer is lost.
 class PeerWatcher {
@@ -41,7 +59,7 @@ class PeerWatcher {
   ~PeerWatcher() = default;
 };
 
-class ActiveMessages final : public Fabric, public JointSleep, private Receiver {
+class ActiveMessages final : public JointSleep, private Receiver {
  public:
   // `transport`, `counters`, `watcher` (may be null) and the regions' memory outlive this. Regions have the
   // same ids and sizes on every rank. No rank makes progress before every rank has registered its listeners.
@@ -56,7 +74,7 @@ class ActiveMessages final : public Fabric, public JointSleep, private Receiver 
   Capabilities capabilities(Rank peer) const noexcept override {
     return {.cpu_atomics_coherent = true,
             .local_pointer = peer == self_,
-            .line_bytes = peer == self_ ? 0 : meter_.line_bytes()};
+            .bandwidth_delay_bytes = peer == self_ ? 0 : meter_.bandwidth_delay_bytes()};
   }
 
   Outcome post(Rank peer, std::span<const Step> steps, Event& completion) noexcept override;
@@ -78,18 +96,14 @@ class ActiveMessages final : public Fabric, public JointSleep, private Receiver 
   // Applies to waits that begin afterwards. Any thread.
   void set_policy(WaitingPolicy policy) noexcept { sleepers_.set_policy(policy); }
 
-  // JointSleep, for a driver that waits for both.
-  bool look() noexcept override { return progress(); }
-  void begin_looks() noexcept override { sleepers_.attendance().begin_looks(); }
-  void end_looks() noexcept override { sleepers_.attendance().end_looks(); }
+  void begin_polling() noexcept override { sleepers_.attendance().begin_polling(); }
+  void end_polling() noexcept override { sleepers_.attendance().end_polling(); }
   std::uint32_t bell_of(const std::atomic<bool>& ready) const noexcept override {
     return sleepers_.bell_of(ready);
   }
   void sleep(const std::atomic<bool>& ready, std::uint32_t seen) noexcept override {
     sleepers_.sleep(ready, seen);
   }
-  void sleep_as_service() noexcept override { wait_for_service(); }
-  void rouse() noexcept override { wake(); }
   int waiters_rope() const noexcept override { return transport_.rope(Sleeper::waiter); }
   int service_rope() const noexcept override { return transport_.rope(Sleeper::service); }
 
@@ -118,7 +132,7 @@ class ActiveMessages final : public Fabric, public JointSleep, private Receiver 
   std::array<RegionView, region_count_max> regions_{};
   Procedures procedures_;
   Outbox outbox_;
-  LineMeter meter_;
+  LinkMeter meter_;
   Answers answers_;
   Moves moves_;
   Server server_;

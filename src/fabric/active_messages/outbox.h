@@ -2,21 +2,153 @@
 // posted while an earlier request to the same peer is under way, or while a thread sends, leave together.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <new>
 #include <span>
 #include <vector>
 
+#include "base/check.h"
+#include "base/event.h"
 #include "base/spin_lock.h"
-#include "fabric/active_messages/entries.h"
-#include "fabric/active_messages/gather.h"
 #include "fabric/active_messages/transport.h"
 #include "fabric/fabric.h"
 #include "hooks/hooks.h"
 #include "os/memory.h"
 
 namespace musubi::fabric {
+
+// Batches and messages to be sent, and batches that await their reply, from pools of fixed size.
+struct Entry {
+  Entry* next = nullptr;
+  bool is_message = false;
+  // Of a batch.
+  const Step* steps = nullptr;
+  Event* completion = nullptr;
+  std::uint64_t sequence = 0;
+  std::uint64_t sent_ns = 0;
+  bool alone = false;  // no other batch to its peer was under way when it was posted
+  // Number of steps that have left or may leave at any moment; once all have, the sender no longer reads the
+  // steps. Replies are checked against it step by step, because a batch may leave in parts.
+  std::atomic<std::uint32_t> steps_written{0};
+  // Of a message.
+  MessageKind kind{};
+  std::byte* body = nullptr;
+  std::uint32_t count = 0;  // of a batch: steps; of a message: bytes
+};
+
+// First in, first out. One thread at a time.
+class EntryQueue {
+ public:
+  Entry* first() const noexcept { return first_; }
+  void push(Entry* entry) noexcept {
+    entry->next = nullptr;
+    (first_ == nullptr ? first_ : last_->next) = entry;
+    last_ = entry;
+  }
+  // Null if empty.
+  Entry* pop() noexcept {
+    Entry* const entry = first_;
+    if (entry != nullptr) first_ = entry->next;
+    return entry;
+  }
+
+ private:
+  Entry* first_ = nullptr;
+  Entry* last_ = nullptr;
+};
+
+// Takes memory only for the largest number of entries in use at once. Any thread, signal-safe; no malloc
+// after the constructor.
+class EntryPool {
+ public:
+  // Each entry has a body of `body_bytes` (a multiple of 8).
+  EntryPool(std::size_t entries, std::size_t body_bytes)
+      : entries_(entries), entry_bytes_(sizeof(Entry) + body_bytes) {
+    auto memory = os::Mapping::anywhere(entries * entry_bytes_, os::Protection::read_write);
+    MUSUBI_CHECK(memory.ok(), "%s", memory.error().message.c_str());
+    memory_ = std::move(memory).value();
+  }
+
+  // Null if all are in use.
+  Entry* take() noexcept {
+    lock_.lock();
+    Entry* entry = free_;
+    if (entry != nullptr) {
+      free_ = entry->next;
+    } else if (touched_ < entries_) {
+      std::byte* const place = memory_.data() + touched_++ * entry_bytes_;
+      entry = new (place) Entry;
+      entry->body = place + sizeof(Entry);
+    }
+    lock_.unlock();
+    return entry;
+  }
+  void give_back(Entry* entry) noexcept {
+    lock_.lock();
+    entry->next = free_;
+    free_ = entry;
+    lock_.unlock();
+  }
+
+ private:
+  const std::size_t entries_, entry_bytes_;
+  os::Mapping memory_;
+  SpinLock lock_;
+  Entry* free_ MUSUBI_GUARDED_BY(lock_) = nullptr;
+  std::size_t touched_ MUSUBI_GUARDED_BY(lock_) = 0;
+};
+
+// Bytes on their way into a lane: an ordered list of pieces, some copied here, some referred to in place.
+// Bytes offered to the transport stay unchanged until it takes them.
+// One thread at a time.
+class Gather {
+ public:
+  // `scratch` holds copied bytes, and outlives this.
+  void use(std::span<std::byte> scratch) noexcept { scratch_ = scratch; }
+
+  bool empty() const noexcept { return first_ == end_; }
+  // Whether `bytes` more can be copied, in up to `pieces` more pieces.
+  bool has_room(std::size_t bytes, std::size_t pieces) const noexcept {
+    return scratch_.size() - used_ >= bytes && pieces_max - end_ >= pieces;
+  }
+
+  // REQUIRES, for copy and refer_to: has_room.
+  void copy(const void* from, std::size_t bytes) noexcept {
+    std::byte* const to = scratch_.data() + used_;
+    std::memcpy(to, from, bytes);
+    used_ += bytes;
+    if (!empty() && pieces_[end_ - 1].data() + pieces_[end_ - 1].size() == to) {
+      pieces_[end_ - 1] = Piece(pieces_[end_ - 1].data(), pieces_[end_ - 1].size() + bytes);
+    } else {
+      pieces_[end_++] = Piece(to, bytes);
+    }
+  }
+  void refer_to(const void* from, std::size_t bytes) noexcept {
+    pieces_[end_++] = Piece(static_cast<const std::byte*>(from), bytes);
+  }
+
+  std::span<const Piece> pieces() const noexcept { return std::span(pieces_).subspan(first_, end_ - first_); }
+
+  // Removes bytes that the transport took.
+  void taken(std::size_t bytes) noexcept {
+    while (!empty() && bytes >= pieces_[first_].size()) bytes -= pieces_[first_++].size();
+    if (!empty()) {
+      pieces_[first_] = pieces_[first_].subspan(bytes);
+      return;
+    }
+    MUSUBI_CHECK(bytes == 0, "more was taken than offered");
+    first_ = end_ = used_ = 0;
+  }
+
+ private:
+  std::span<std::byte> scratch_;
+  std::size_t used_ = 0, first_ = 0, end_ = 0;
+  std::array<Piece, pieces_max> pieces_;
+};
 
 // Any thread, signal-safe, unless a function says otherwise.
 class Outbox {

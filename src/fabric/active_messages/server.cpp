@@ -72,12 +72,12 @@ const char* Server::writable(Rank peer) noexcept {
 
 // Replies leave when all input is carried out, or when the buffer is full.
 const char* Server::serve(Rank from, Client& client) noexcept {
-  for (Turn turn = Turn::needs_room; client.objection == nullptr;) {
+  for (Progress progress = Progress::needs_room; client.objection == nullptr;) {
     do {
-      turn = take_turn(from, client);
-    } while (turn == Turn::again);
+      progress = advance(from, client);
+    } while (progress == Progress::again);
     if (!client.reply_held_up) send_reply(from, client);
-    if (turn == Turn::needs_room && client.filled == 0) continue;
+    if (progress == Progress::needs_room && client.filled == 0) continue;
     break;
   }
   if (client.begin == client.end) {
@@ -90,40 +90,40 @@ const char* Server::serve(Rank from, Client& client) noexcept {
   return client.objection;
 }
 
-Server::Turn Server::take_turn(Rank from, Client& client) noexcept {
+Server::Progress Server::advance(Rank from, Client& client) noexcept {
   if (!client.in_batch) return begin_frame(from, client);
   if (client.in_step) return carry_on(from, client);
   if (client.steps_left != 0) return begin_step(client);
   return end_batch(client);
 }
 
-Server::Turn Server::begin_frame(Rank from, Client& client) noexcept {
+Server::Progress Server::begin_frame(Rank from, Client& client) noexcept {
   wire::FrameHeader header;
-  if (client.there() < sizeof header) return Turn::needs_input;
+  if (client.there() < sizeof header) return Progress::needs_input;
   std::memcpy(&header, client.input + client.begin, sizeof header);
   if (header.mark != wire::frame_mark || header.sequence != client.sequence + 1) {
     client.objection = "its request is damaged, or is none";
-    return Turn::refused;
+    return Progress::refused;
   }
   if (header.kind == wire::FrameKind::message) return take_message(from, client, header);
   if (header.kind != wire::FrameKind::batch) {
     client.objection = "its request is of an unknown kind";
-    return Turn::refused;
+    return Progress::refused;
   }
   client.begin += sizeof header;
   client.sequence = header.sequence;
   client.steps = client.steps_left = header.count;
   client.in_batch = true;
-  return Turn::again;
+  return Progress::again;
 }
 
-Server::Turn Server::take_message(Rank from, Client& client, const wire::FrameHeader& header) noexcept {
+Server::Progress Server::take_message(Rank from, Client& client, const wire::FrameHeader& header) noexcept {
   if (header.message >= MessageKind::count || header.count > driver_message_bytes_max ||
       listeners_[static_cast<std::size_t>(header.message)] == nullptr) {
     client.objection = "its message is too long, or nobody listens to its kind";
-    return Turn::refused;
+    return Progress::refused;
   }
-  if (client.there() < sizeof header + header.count) return Turn::needs_input;
+  if (client.there() < sizeof header + header.count) return Progress::needs_input;
   const std::byte* const body = client.input + client.begin + sizeof header;
   client.begin += sizeof header + header.count;
   client.sequence = header.sequence;
@@ -134,7 +134,7 @@ Server::Turn Server::take_message(Rank from, Client& client, const wire::FrameHe
     std::memcpy(aligned, body, header.count);
     client.objection = deliver(from, header.message, {aligned, header.count});
   }
-  return client.objection == nullptr ? Turn::again : Turn::refused;
+  return client.objection == nullptr ? Progress::again : Progress::refused;
 }
 
 const char* Server::deliver(Rank from, MessageKind kind, std::span<const std::byte> body) noexcept {
@@ -143,96 +143,96 @@ const char* Server::deliver(Rank from, MessageKind kind, std::span<const std::by
   return listener->on_message(from, body);
 }
 
-Server::Turn Server::begin_step(Client& client) noexcept {
-  if (client.there() < wire::step_bytes(Verb::get)) return Turn::needs_input;
+Server::Progress Server::begin_step(Client& client) noexcept {
+  if (client.there() < wire::step_bytes(Verb::get)) return Progress::needs_input;
   const std::byte* const description = client.input + client.begin;
   Step step = wire::decode_first_word(description);
   const std::size_t bytes = wire::step_bytes(step.verb);
-  if (client.there() < bytes) return Turn::needs_input;
+  if (client.there() < bytes) return Progress::needs_input;
   wire::decode_rest(description, step);
   client.objection = objection_to(own_.regions, own_.procedures, step);
-  if (client.objection != nullptr) return Turn::refused;
+  if (client.objection != nullptr) return Progress::refused;
   client.begin += bytes;
   client.step = step;
   client.done = 0;
   client.in_step = true;
   --client.steps_left;
-  return Turn::again;
+  return Progress::again;
 }
 
-Server::Turn Server::end_batch(Client& client) noexcept {
+Server::Progress Server::end_batch(Client& client) noexcept {
   const wire::FrameHeader header{
       .kind = wire::FrameKind::reply, .message = {}, .count = client.steps, .sequence = client.sequence};
-  if (client.room() < sizeof header) return Turn::needs_room;
+  if (client.room() < sizeof header) return Progress::needs_room;
   client.order.end();
   client.add(&header, sizeof header);
   client.in_batch = false;
-  return Turn::again;
+  return Progress::again;
 }
 
 // Drops the payload of a skipped put or call.
-Server::Turn Server::leave_out(Client& client) noexcept {
+Server::Progress Server::leave_out(Client& client) noexcept {
   const std::size_t payload = wire::payload_of(client.step).size();
   const std::size_t part = std::min(payload - client.done, client.there());
   client.begin += part;
   client.done += part;
-  if (client.done != payload) return Turn::needs_input;
+  if (client.done != payload) return Progress::needs_input;
   client.in_step = false;
-  return Turn::again;
+  return Progress::again;
 }
 
 // All arguments must be here before the procedure begins, and its result must have room.
-Server::Turn Server::carry_out_call(Rank from, Client& client) noexcept {
+Server::Progress Server::carry_out_call(Rank from, Client& client) noexcept {
   const std::size_t arguments = client.step.operand;
-  if (client.there() < arguments) return Turn::needs_input;
-  if (client.room() < sizeof(CallEnd) + client.step.bytes) return Turn::needs_room;
+  if (client.there() < arguments) return Progress::needs_input;
+  if (client.room() < sizeof(CallEnd) + client.step.bytes) return Progress::needs_room;
   std::byte* const place = client.reply + client.filled;
   const CallEnd end = client.order.call(own_, from, client.step, {client.input + client.begin, arguments},
                                         place + sizeof(CallEnd));
   if (end.verdict == malformed || end.verdict == no_verdict) {
     client.objection = "its call has malformed arguments";
-    return Turn::refused;
+    return Progress::refused;
   }
   client.begin += arguments;
   std::memcpy(place, &end, sizeof end);
   client.filled += sizeof end + end.bytes;
   client.in_step = false;
-  return Turn::again;
+  return Progress::again;
 }
 
-Server::Turn Server::carry_on(Rank from, Client& client) noexcept {
+Server::Progress Server::carry_on(Rank from, Client& client) noexcept {
   if (client.order.leaves_out(client.step)) return leave_out(client);
   if (client.step.verb == Verb::call) return carry_out_call(from, client);
   std::byte* const remote = own_.regions[client.step.region.value].base + client.step.offset + client.done;
   if (client.step.verb == Verb::get) return carry_on_get(client, remote);
   if (client.step.verb == Verb::put) return carry_on_put(client, remote);
-  if (client.room() < sizeof(std::uint64_t)) return Turn::needs_room;
+  if (client.room() < sizeof(std::uint64_t)) return Progress::needs_room;
   const std::uint64_t old = client.order.modify(client.step, remote);
   client.add(&old, sizeof old);
   client.in_step = false;
-  return Turn::again;
+  return Progress::again;
 }
 
-Server::Turn Server::carry_on_get(Client& client, const std::byte* remote) noexcept {
+Server::Progress Server::carry_on_get(Client& client, const std::byte* remote) noexcept {
   const std::size_t left = client.step.bytes - client.done;
   const std::size_t part = whole_words(remote, left, client.room());
-  if (part == 0 && left != 0) return Turn::needs_room;
+  if (part == 0 && left != 0) return Progress::needs_room;
   client.order.get(client.reply + client.filled, remote, part);
   client.filled += part;
   client.done += part;
   client.in_step = part != left;
-  return Turn::again;
+  return Progress::again;
 }
 
-Server::Turn Server::carry_on_put(Client& client, std::byte* remote) noexcept {
+Server::Progress Server::carry_on_put(Client& client, std::byte* remote) noexcept {
   const std::size_t left = client.step.bytes - client.done;
   const std::size_t part = whole_words(remote, left, client.there());
-  if (part == 0 && left != 0) return Turn::needs_input;
+  if (part == 0 && left != 0) return Progress::needs_input;
   client.order.put(remote, client.input + client.begin, part);
   client.begin += part;
   client.done += part;
   client.in_step = part != left;
-  return Turn::again;
+  return Progress::again;
 }
 
 // The buffer is reused from its front once all of it is sent.

@@ -39,7 +39,7 @@ class Server {
   const char* deliver(Rank from, MessageKind kind, std::span<const std::byte> body) noexcept;
 
  private:
-  enum class Turn : std::uint8_t { again, needs_input, needs_room, refused };
+  enum class Progress : std::uint8_t { again, needs_input, needs_room, refused };
 
   struct Client {
     std::byte* input = nullptr;
@@ -62,16 +62,16 @@ class Server {
   };
 
   const char* serve(Rank from, Client& client) noexcept;
-  Turn take_turn(Rank from, Client& client) noexcept;
-  Turn begin_frame(Rank from, Client& client) noexcept;
-  Turn begin_step(Client& client) noexcept;
-  Turn end_batch(Client& client) noexcept;
-  Turn take_message(Rank from, Client& client, const wire::FrameHeader& header) noexcept;
-  Turn leave_out(Client& client) noexcept;
-  Turn carry_on(Rank from, Client& client) noexcept;
-  Turn carry_out_call(Rank from, Client& client) noexcept;
-  Turn carry_on_get(Client& client, const std::byte* remote) noexcept;
-  Turn carry_on_put(Client& client, std::byte* remote) noexcept;
+  Progress advance(Rank from, Client& client) noexcept;
+  Progress begin_frame(Rank from, Client& client) noexcept;
+  Progress begin_step(Client& client) noexcept;
+  Progress end_batch(Client& client) noexcept;
+  Progress take_message(Rank from, Client& client, const wire::FrameHeader& header) noexcept;
+  Progress leave_out(Client& client) noexcept;
+  Progress carry_on(Rank from, Client& client) noexcept;
+  Progress carry_out_call(Rank from, Client& client) noexcept;
+  Progress carry_on_get(Client& client, const std::byte* remote) noexcept;
+  Progress carry_on_put(Client& client, std::byte* remote) noexcept;
   void send_reply(Rank peer, Client& client) noexcept;
 
   Transport& transport_;

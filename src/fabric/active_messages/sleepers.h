@@ -15,14 +15,50 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "fabric/active_messages/attendance.h"
 #include "fabric/active_messages/transport.h"
-#include "fabric/looks.h"
-#include "fabric/waiting_policy.h"
+#include "fabric/waiting.h"
 #include "os/cpu.h"
 #include "os/yield_meter.h"
 
 namespace musubi::fabric {
+
+// Threads of a rank that poll for arrivals while they wait. Arrivals that they see need wake no other thread:
+// the service thread would take a core only to find the work done.
+// Any thread, signal-safe.
+class Attendance {
+ public:
+  explicit Attendance(Transport& transport) noexcept : transport_(transport) {}
+
+  void begin_polling() noexcept {
+    looking_.fetch_add(1);
+    tell();
+  }
+  void end_polling() noexcept {
+    looking_.fetch_sub(1);
+    tell();
+  }
+
+ private:
+  // One thread at a time tells the transport. A thread that finds another thread telling leaves the change to
+  // it, which checks again afterwards.
+  void tell() noexcept {
+    bool looks;
+    do {
+      if (telling_.exchange(true)) return;
+      looks = looking_.load() != 0;
+      if (looks != told_.load(std::memory_order_relaxed)) {
+        told_.store(looks, std::memory_order_relaxed);
+        transport_.set_attended(looks);
+      }
+      telling_.store(false);
+    } while ((looking_.load() != 0) != looks);
+  }
+
+  Transport& transport_;
+  std::atomic<std::uint32_t> looking_{0};
+  std::atomic<bool> telling_{false};
+  std::atomic<bool> told_{false};
+};
 
 // Any thread, signal-safe.
 class Sleepers {
@@ -80,7 +116,7 @@ class Sleepers {
   // Result: whether the wait is over.
   template <typename IsOver>
   bool spins_until(const std::atomic<bool>& ready, std::uint32_t bell, IsOver is_over) noexcept {
-    Looks<Attendance> looks(&attendance_);
+    PollScope<Attendance> looks(&attendance_);
     for (std::uint32_t i = spin_checks_.load(std::memory_order_relaxed); i != 0; --i) {
       if (i % checks_per_poll == 0) {
         if (is_over()) return true;

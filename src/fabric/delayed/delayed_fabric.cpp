@@ -1,10 +1,13 @@
 #include "fabric/delayed/delayed_fabric.h"
 
+#include <sys/prctl.h>
+#include <time.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
-#include "base/held.h"
+#include "base/thread_safety.h"
 #include "os/clock.h"
 
 namespace musubi::fabric {
@@ -33,17 +36,23 @@ std::size_t bytes_of(std::span<const Step> steps, bool outward) noexcept {
   return bytes;
 }
 
+// Wake-up polling interval.
+constexpr std::uint64_t nap_max_ns = 1'000'000;
+// A nap that ended even later was delayed by other programs on the core.
+constexpr std::uint64_t late_max_ns = 100'000;
+
 }  // namespace
 
 DelayedFabric::DelayedFabric(Fabric& near, Distance distance) noexcept
     : near_(near),
       round_trip_ns_(distance.round_trip_ns),
-      line_bytes_(line_bytes(distance)),
+      bandwidth_delay_bytes_(bandwidth_delay_bytes(distance)),
       out_(distance.bits_per_second),
       in_(distance.bits_per_second) {}
 
 Capabilities DelayedFabric::capabilities(Rank peer) const noexcept {
-  return peer == self() ? near_.capabilities(peer) : Capabilities{.line_bytes = line_bytes_};
+  return peer == self() ? near_.capabilities(peer)
+                        : Capabilities{.bandwidth_delay_bytes = bandwidth_delay_bytes_};
 }
 
 Outcome DelayedFabric::post(Rank peer, std::span<const Step> steps, Event& completion) noexcept {
@@ -155,7 +164,7 @@ void DelayedFabric::wait(const std::atomic<bool>& ready) noexcept {
   const std::uint32_t wakes = wakes_.load();
   const std::uint64_t due = next_due();
   if (due == never) return near_.wait(ready);
-  while (!ready.load() && wakes_.load() == wakes && os::monotonic_ns() < due) naps_.pass_to_the_point(due);
+  while (!ready.load() && wakes_.load() == wakes && os::monotonic_ns() < due) sleep_.pass_to_the_point(due);
 }
 
 void DelayedFabric::wake() noexcept {
@@ -172,7 +181,7 @@ void DelayedFabric::wait_for_service() noexcept {
     return;
   }
   service_rests_.store(false);
-  while (!service_called_.exchange(false) && os::monotonic_ns() < due) naps_.pass(due);
+  while (!service_called_.exchange(false) && os::monotonic_ns() < due) sleep_.pass(due);
 }
 
 void DelayedFabric::wake_service() noexcept {
@@ -186,6 +195,34 @@ std::byte* DelayedFabric::direct(Rank peer, RegionId region) noexcept {
 
 bool DelayedFabric::watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept {
   return near_.watch(word, unwanted);
+}
+
+void PreciseSleep::pass_to_the_point(std::uint64_t due) noexcept {
+  const std::uint64_t now = os::monotonic_ns();
+  if (due <= now) return;
+  const bool near = due - now <= late_ns_.load(std::memory_order_relaxed);
+  if (near && yields_.allowed(1) != 0) {
+    yields_.yield();
+  } else {
+    nap_until(now, due);
+  }
+}
+
+void PreciseSleep::pass(std::uint64_t due) noexcept {
+  const std::uint64_t now = os::monotonic_ns();
+  if (due > now) nap_until(now, due);
+}
+
+void PreciseSleep::nap_until(std::uint64_t now, std::uint64_t due) noexcept {
+  const std::uint64_t before = late_ns_.load(std::memory_order_relaxed);
+  const std::uint64_t asked = std::min(due - now > before ? due - now - before : 1, nap_max_ns);
+  const timespec length{0, static_cast<long>(asked)};
+  ::prctl(PR_SET_TIMERSLACK, 1);  // for exact naps; cheap compared to one
+  const std::uint64_t begin = os::monotonic_ns();
+  ::nanosleep(&length, nullptr);
+  const std::uint64_t lasted = os::monotonic_ns() - begin;
+  const std::uint64_t late = std::min(lasted > asked ? lasted - asked : 0, late_max_ns);
+  late_ns_.store((3 * before + late) / 4, std::memory_order_relaxed);
 }
 
 }  // namespace musubi::fabric

@@ -8,20 +8,62 @@
 // left. It is not woken for batches: only the thread that posted one waits for it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <vector>
 
-#include "base/frame_allocator.h"
+#include "base/frame_pool.h"
 #include "base/spin_lock.h"
-#include "fabric/delayed/line.h"
-#include "fabric/delayed/naps.h"
-#include "fabric/distance.h"
 #include "fabric/fabric.h"
+#include "os/yield_meter.h"
 
 namespace musubi::fabric {
+
+// The link between a rank and the network: concurrent transfers queue up.
+// Any thread.
+class Link {
+ public:
+  // 0: unlimited.
+  explicit Link(std::uint64_t bits_per_second) noexcept : bits_per_second_(bits_per_second) {}
+
+  // Result: the time at which the last of `bytes` bytes, ready at time `now`, has left. Nanoseconds.
+  std::uint64_t send(std::uint64_t now, std::size_t bytes) noexcept {
+    if (bits_per_second_ == 0 || bytes == 0) return now;
+    const auto duration =
+        static_cast<std::uint64_t>(static_cast<double>(bytes) * 8e9 / static_cast<double>(bits_per_second_));
+    std::uint64_t free_at = free_at_.load(std::memory_order_relaxed);
+    std::uint64_t end = 0;
+    do {
+      end = std::max(free_at, now) + duration;
+    } while (!free_at_.compare_exchange_weak(free_at, end, std::memory_order_relaxed));
+    return end;
+  }
+
+ private:
+  const std::uint64_t bits_per_second_;
+  std::atomic<std::uint64_t> free_at_{0};
+};
+
+// How a thread waits for a time some microseconds ahead. A sleep ends late: by 20 us in a virtual machine, as
+// long as a trip over a fast network. So naps measure how late they end, and are shortened by that much. The
+// thread yields for the rest, as long as yields are quick.
+// Any thread.
+class PreciseSleep {
+ public:
+  // Passes time, at most until `due` (os::monotonic_ns()), perhaps much less.
+  void pass_to_the_point(std::uint64_t due) noexcept;
+  // The same for a thread that should leave the core to other threads; may end late.
+  void pass(std::uint64_t due) noexcept;
+
+ private:
+  void nap_until(std::uint64_t now, std::uint64_t due) noexcept;
+
+  std::atomic<std::uint64_t> late_ns_{10'000};  // average lateness of a nap
+  os::YieldMeter yields_;
+};
 
 class DelayedFabric final : public Fabric {
  public:
@@ -75,9 +117,9 @@ class DelayedFabric final : public Fabric {
 
   Fabric& near_;
   const std::uint64_t round_trip_ns_;
-  const std::uint32_t line_bytes_;
-  Line out_, in_;
-  Naps naps_;
+  const std::uint32_t bandwidth_delay_bytes_;
+  Link out_, in_;
+  PreciseSleep sleep_;
   std::array<Arrivals, static_cast<std::size_t>(MessageKind::count)> arrivals_;
   std::array<Listener*, static_cast<std::size_t>(MessageKind::count)> listeners_{};
 

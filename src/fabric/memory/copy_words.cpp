@@ -1,4 +1,4 @@
-#include "fabric/memory/copy_words.h"
+#include "fabric/memory/steps.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +19,7 @@ typedef volatile std::uint32_t Half __attribute__((aligned(1), may_alias));
 typedef volatile std::uint64_t Word __attribute__((aligned(1), may_alias));
 typedef volatile std::uint64_t Words2 __attribute__((vector_size(16), aligned(1), may_alias));
 
-constexpr std::size_t line_bytes = 64;
+constexpr std::size_t cache_line_bytes = 64;
 
 // Neither templates nor `auto` below: deduction loses the attributes of the access types.
 //
@@ -71,8 +71,8 @@ constexpr std::size_t page_lines = 64;
 // not do. On processors without `prefetchw` the instruction has no effect.
 inline __attribute__((always_inline, target("prfchw"))) void prefetch(std::byte* to, const std::byte* from,
                                                                       std::size_t line) noexcept {
-  __builtin_prefetch(from + line * line_bytes);
-  __builtin_prefetch(to + line * line_bytes, 1);
+  __builtin_prefetch(from + line * cache_line_bytes);
+  __builtin_prefetch(to + line * cache_line_bytes, 1);
 }
 
 // Overlaps the page table walks; the hardware prefetcher stops at each page.
@@ -117,7 +117,7 @@ void copy_words(void* destination, const void* source, std::size_t bytes, const 
   if (head != 0) copy_pieces(to, from, head, shared_begin);
   to += head, from += head, bytes -= head;
 
-  const std::size_t lines = bytes / line_bytes;
+  const std::size_t lines = bytes / cache_line_bytes;
 #if defined(__x86_64__)
   if (bytes >= wide_bytes_min && __builtin_cpu_supports("avx512f")) {
     copy_lines_widest(to, from, lines);
@@ -129,7 +129,7 @@ void copy_words(void* destination, const void* source, std::size_t bytes, const 
 #else
   copy_lines(to, from, lines);
 #endif
-  to += lines * line_bytes, from += lines * line_bytes, bytes -= lines * line_bytes;
+  to += lines * cache_line_bytes, from += lines * cache_line_bytes, bytes -= lines * cache_line_bytes;
 
   copy_single_words(to, from, bytes / 8);
   const std::size_t words = bytes / 8 * 8;  // the rest begins at a word of the shared side

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "fabric/memory/copy_words.h"
 #include "os/cpu.h"
 
 namespace musubi::fabric {

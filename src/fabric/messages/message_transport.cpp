@@ -52,7 +52,7 @@ Result<std::unique_ptr<MessageTransport>> MessageTransport::create(std::unique_p
 
 std::uint32_t MessageTransport::lines() const noexcept {
   return static_cast<std::uint32_t>(std::ranges::count_if(
-      lines_, [](const PeerLine& each) { return each.state.load() == LineState::joined; }));
+      lines_, [](const PeerSession& each) { return each.state.load() == SessionState::joined; }));
 }
 
 bool MessageTransport::open_group(Name name) noexcept {
@@ -71,7 +71,7 @@ MessageHead MessageTransport::head_of(MessageForm form, bool asks) const noexcep
 }
 
 // For a joined line: with the tag, and with the acknowledgement of used messages, noted as told to the peer.
-MessageHead MessageTransport::head_on(PeerLine& line, MessageForm form, bool asks) const noexcept {
+MessageHead MessageTransport::head_on(PeerSession& line, MessageForm form, bool asks) const noexcept {
   MessageHead head = head_of(form, asks);
   head.used = line.coming.used();
   head.tag = line.own_tag;
@@ -95,7 +95,7 @@ void MessageTransport::send_to(Rank peer, SendWindow& from, const Message& messa
 
 // REQUIRES: the line's state is `called`, by this thread.
 void MessageTransport::call(Rank peer) noexcept {
-  PeerLine& asking = line({peer, true});
+  PeerSession& asking = line({peer, true});
   handshake::Nonce nonce;
   const bool can_call = open_group({peer, true}) && os::random_bytes(nonce.data(), nonce.size());
   asking.hello = handshake_.hello_to(peer, nonce);
@@ -106,16 +106,16 @@ void MessageTransport::call(Rank peer) noexcept {
 
 std::size_t MessageTransport::send(Rank peer, Lane lane, std::span<const Piece> pieces) noexcept {
   const Name name{peer, lane == Lane::requests};
-  PeerLine& line = this->line(name);
-  LineState state = line.state.load();
-  if (state == LineState::none && line.state.compare_exchange_strong(state, LineState::called)) {
+  PeerSession& line = this->line(name);
+  SessionState state = line.state.load();
+  if (state == SessionState::none && line.state.compare_exchange_strong(state, SessionState::called)) {
     call(peer);
     return 0;
   }
-  if (state == LineState::called) return 0;
+  if (state == SessionState::called) return 0;
   std::size_t offered = 0;
   for (const Piece& piece : pieces) offered += piece.size();
-  if (state == LineState::ended) return offered;
+  if (state == SessionState::ended) return offered;
 
   std::size_t taken = 0, piece = 0, done = 0;  // bytes of the current piece
   while (taken < offered) {
@@ -141,7 +141,7 @@ std::size_t MessageTransport::send(Rank peer, Lane lane, std::span<const Piece> 
 
 // Drops the message if no parcel is free: sent() will repeat it.
 void MessageTransport::send_head(Name name, MessageNet::Purpose purpose) noexcept {
-  PeerLine& line = this->line(name);
+  PeerSession& line = this->line(name);
   Parcel* const parcel = line.leaving.take();
   if (parcel == nullptr) return;
   const MessageHead head = head_on(line, MessageForm::room, name.asks);
@@ -171,10 +171,10 @@ void MessageTransport::arrived(Parcel& parcel, std::size_t bytes) noexcept {
 void MessageTransport::sent(Parcel& parcel) noexcept {
   if (parcel.group == 0) return answers_.has_left(parcel);
   const Name name = name_of(parcel.group - 1);
-  PeerLine& line = this->line(name);
+  PeerSession& line = this->line(name);
   line.leaving.has_left(parcel);
   tell_used(name);  // a free parcel may have been lacking before
-  if (line.leaving.becomes_open() && line.state.load() == LineState::joined) {
+  if (line.leaving.becomes_open() && line.state.load() == SessionState::joined) {
     receiver_->writable(name.peer, name.asks ? Lane::requests : Lane::replies);
   }
 }
@@ -209,12 +209,13 @@ const char* MessageTransport::use(Parcel& parcel, std::size_t bytes, bool& is_ke
 
 const char* MessageTransport::use_of_line(Name name, const MessageHead& head, Parcel& parcel,
                                           std::size_t bytes, bool& is_kept) noexcept {
-  PeerLine& line = this->line(name);
-  const LineState state = line.state.load();
-  if (state == LineState::ended) return nullptr;
-  const bool is_open = state == LineState::joined || (state == LineState::called && line.own_tag != Tag{});
+  PeerSession& line = this->line(name);
+  const SessionState state = line.state.load();
+  if (state == SessionState::ended) return nullptr;
+  const bool is_open =
+      state == SessionState::joined || (state == SessionState::called && line.own_tag != Tag{});
   if (!is_open || !handshake::is_equal(head.tag, line.peer_tag)) return "it does not know the job's secret";
-  if (state == LineState::called) line.state.store(LineState::joined);  // this was the welcome
+  if (state == SessionState::called) line.state.store(SessionState::joined);  // this was the welcome
   const bool is_room = head.form == MessageForm::room && bytes == sizeof head;
   const bool is_bytes = head.form == MessageForm::bytes && bytes > sizeof head;
   if ((!is_room && !is_bytes) || !line.leaving.peer_used(head.used)) {
@@ -222,7 +223,7 @@ const char* MessageTransport::use_of_line(Name name, const MessageHead& head, Pa
     return nullptr;
   }
   line.is_heard = true;
-  if (state == LineState::called || line.leaving.becomes_open()) {
+  if (state == SessionState::called || line.leaving.becomes_open()) {
     receiver_->writable(name.peer, name.asks ? Lane::requests : Lane::replies);
   }
   if (is_room) return nullptr;
@@ -248,9 +249,9 @@ const char* MessageTransport::take_hello(const HelloMessage& message) noexcept {
 
 const char* MessageTransport::take_answer(const AnswerMessage& message) noexcept {
   const Name name{Rank{message.head.from}, true};
-  PeerLine& line = this->line(name);
-  const LineState state = line.state.load();
-  if (state == LineState::joined || state == LineState::ended) return nullptr;  // of a repeated hello
+  PeerSession& line = this->line(name);
+  const SessionState state = line.state.load();
+  if (state == SessionState::joined || state == SessionState::ended) return nullptr;  // of a repeated hello
   const handshake::Answer& answer = message.answer;
   if (line.called_ns.load() == 0 ||
       !handshake_.is_proof(answer.proof, handshake::Side::answers, line.hello, answer.nonce)) {
@@ -271,36 +272,36 @@ const char* MessageTransport::take_proof(const ProofMessage& message) noexcept {
     return "it does not know the job's secret";
   }
   const Name name{Rank{message.hello.from}, false};
-  PeerLine& line = this->line(name);
-  if (line.state.load() == LineState::ended) return nullptr;
-  if (line.state.load() == LineState::none) {
+  PeerSession& line = this->line(name);
+  if (line.state.load() == SessionState::ended) return nullptr;
+  if (line.state.load() == SessionState::none) {
     join(name, message.hello, nonce);
   } else if (message.hello.nonce != line.hello.nonce) {
     return "its rank is connected already";
   }
-  if (line.state.load() == LineState::joined) send_head(name, MessageNet::Purpose::plain);
+  if (line.state.load() == SessionState::joined) send_head(name, MessageNet::Purpose::plain);
   return nullptr;
 }
 
 void MessageTransport::join(Name name, const handshake::Hello& hello,
                             const handshake::Nonce& nonce) noexcept {
-  PeerLine& line = this->line(name);
+  PeerSession& line = this->line(name);
   if (!open_group(name)) return lose(name.peer, {});
   line.hello = hello;
   line.own_tag = tag_of(handshake_.prove(handshake::Side::answers_tag, hello, nonce));
   line.peer_tag = tag_of(handshake_.prove(handshake::Side::asks_tag, hello, nonce));
-  line.state.store(LineState::joined);
+  line.state.store(SessionState::joined);
   if (lines_begun_.fetch_add(1) == 0) net_->wake(Sleeper::service);
 }
 
 // Result: whether the receiver took anything.
 bool MessageTransport::deliver(Name name) noexcept {
   const Lane lane = name.asks ? Lane::replies : Lane::requests;
-  PeerLine& line = this->line(name);
+  PeerSession& line = this->line(name);
   bool any = false;
   for (;;) {
     const std::span<const std::byte> bytes = line.coming.bytes();
-    if (bytes.empty() || line.state.load() != LineState::joined) break;
+    if (bytes.empty() || line.state.load() != SessionState::joined) break;
     std::array<Place, places_max> places;
     const std::size_t wanted = receiver_->places(name.peer, lane, places);
     std::size_t taken = 0;
@@ -323,9 +324,9 @@ bool MessageTransport::deliver(Name name) noexcept {
 }
 
 void MessageTransport::tell_used(Name name) noexcept {
-  const PeerLine& line = this->line(name);
+  const PeerSession& line = this->line(name);
   const bool is_due = line.coming.used() - line.told.load() >= lane_window / 2;
-  if (is_due && line.state.load() == LineState::joined) send_head(name, MessageNet::Purpose::plain);
+  if (is_due && line.state.load() == SessionState::joined) send_head(name, MessageNet::Purpose::plain);
 }
 
 bool MessageTransport::deliver_held() noexcept {
@@ -349,16 +350,16 @@ void MessageTransport::look_at_clock() noexcept {
 }
 
 void MessageTransport::look_at_line(Name name, std::uint64_t now) noexcept {
-  PeerLine& line = this->line(name);
-  const LineState state = line.state.load();
+  PeerSession& line = this->line(name);
+  const SessionState state = line.state.load();
   const std::uint64_t called_ns = line.called_ns.load();
-  if (state == LineState::called && called_ns != 0) {
+  if (state == SessionState::called && called_ns != 0) {
     if (now > called_ns && now - called_ns > reach_max_ns_) {
       lose(name.peer, {Loss::Kind::unreachable, "it does not answer"});
     } else if (line.leaving.all_have_left()) {
       send_to(name.peer, line.leaving, HelloMessage{head_of(MessageForm::hello, true), line.hello});
     }
-  } else if (state == LineState::joined) {
+  } else if (state == SessionState::joined) {
     if (!line.is_heard && line.failed_ns != 0 && now - line.failed_ns > reach_max_ns_) {
       lose(name.peer, {});
     } else if (!line.has_said_something.exchange(false)) {
@@ -370,21 +371,21 @@ void MessageTransport::look_at_line(Name name, std::uint64_t now) noexcept {
 // A peer that asks repeats its hello, as this rank does, until it is welcomed or patience ends; a peer that
 // is gone does not.
 void MessageTransport::failed(Rank peer) noexcept {
-  PeerLine &asking = line({peer, true}), &answering = line({peer, false});
+  PeerSession &asking = line({peer, true}), &answering = line({peer, false});
   if (asking.is_heard || answering.is_heard) return lose(peer, {});
   if (answering.failed_ns == 0) answering.failed_ns = os::monotonic_ns();
 }
 
 void MessageTransport::lose(Rank peer, Loss loss) noexcept {
-  const bool was_there = line({peer, true}).state.load() != LineState::ended;
+  const bool was_there = line({peer, true}).state.load() != SessionState::ended;
   close(peer);
   if (was_there) receiver_->lost(peer, loss);
 }
 
 void MessageTransport::close(Rank peer) noexcept {
   for (const bool asks : {true, false}) {
-    PeerLine& line = this->line({peer, asks});
-    line.state.store(LineState::ended);
+    PeerSession& line = this->line({peer, asks});
+    line.state.store(SessionState::ended);
     while (Parcel* const parcel = line.coming.drop()) net_->give_back(*parcel);
   }
 }

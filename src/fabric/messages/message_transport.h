@@ -18,7 +18,7 @@
 #include "fabric/handshake/complaints.h"
 #include "fabric/handshake/handshake.h"
 #include "fabric/messages/net.h"
-#include "fabric/messages/peer_line.h"
+#include "fabric/messages/peer_session.h"
 
 namespace musubi::fabric {
 
@@ -39,7 +39,7 @@ class MessageTransport final : public Transport, private ParcelReceiver {
   std::size_t send(Rank peer, Lane lane, std::span<const Piece> pieces) noexcept override;
   // Only with peers whose line is open: they know the secret, and are probed.
   bool begin_move(Rank peer, const Step& step, void* token) noexcept override {
-    return line({peer, true}).state.load() == LineState::joined && net_->begin_move(peer, step, token);
+    return line({peer, true}).state.load() == SessionState::joined && net_->begin_move(peer, step, token);
   }
   std::size_t move_bytes_min() const noexcept override { return net_->move_bytes_min(); }
   Polled poll(Receiver& receiver) noexcept override;
@@ -62,7 +62,7 @@ class MessageTransport final : public Transport, private ParcelReceiver {
   MessageTransport(std::unique_ptr<MessageNet> net, const MessageOptions& options);
   static std::uint32_t index(Name name) noexcept { return 2 * name.peer.value + (name.asks ? 1 : 0); }
   static Name name_of(std::uint32_t index) noexcept { return {Rank{index / 2}, index % 2 != 0}; }
-  PeerLine& line(Name name) noexcept { return lines_[index(name)]; }
+  PeerSession& line(Name name) noexcept { return lines_[index(name)]; }
   bool open_group(Name name) noexcept;
 
   void call(Rank peer) noexcept;
@@ -70,7 +70,7 @@ class MessageTransport final : public Transport, private ParcelReceiver {
   template <typename Message>
   void send_to(Rank peer, SendWindow& from, const Message& message) noexcept;
   MessageHead head_of(MessageForm form, bool asks) const noexcept;
-  MessageHead head_on(PeerLine& line, MessageForm form, bool asks) const noexcept;
+  MessageHead head_on(PeerSession& line, MessageForm form, bool asks) const noexcept;
   void post(Rank peer, SendWindow& from, Parcel& parcel, std::size_t bytes,
             MessageNet::Purpose purpose) noexcept;
 
@@ -98,7 +98,7 @@ class MessageTransport final : public Transport, private ParcelReceiver {
   handshake::Nonces nonces_;
   handshake::Complaints complaints_;
   const std::uint64_t reach_max_ns_;
-  std::vector<PeerLine> lines_;
+  std::vector<PeerSession> lines_;
   SendWindow answers_;                            // of group 0
   std::vector<std::atomic<std::uint64_t>> held_;  // lines with undelivered bytes, a bit each
   std::atomic<std::uint32_t> lines_begun_{0};

@@ -78,7 +78,7 @@ class MessageNet {
 };
 
 // Parcels of each group and direction: a window of messages of the lane, and a few for other messages
-// (message.h).
+// (peer_session.h).
 inline constexpr std::uint32_t lane_window = 8;
 inline constexpr std::uint32_t parcels_of_way = lane_window + 4;
 inline constexpr std::uint32_t parcels_of_group = 2 * parcels_of_way;

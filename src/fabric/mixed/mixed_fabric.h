@@ -34,8 +34,8 @@ class MixedFabric final : public Fabric {
   void wake() noexcept override { near_.wake(); }
   void wait_for_service() noexcept override { near_.wait_for_service(); }
   void wake_service() noexcept override { near_.wake_service(); }
-  void begin_looks() noexcept override { far_.begin_looks(); }
-  void end_looks() noexcept override { far_.end_looks(); }
+  void begin_polling() noexcept override { far_.begin_polling(); }
+  void end_polling() noexcept override { far_.end_polling(); }
   std::byte* direct(Rank peer, RegionId region) noexcept override { return of(peer).direct(peer, region); }
   bool watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept override {
     return near_.watch(word, unwanted);

@@ -4,11 +4,10 @@
 #include <bit>
 #include <cstring>
 
-#include "fabric/messages/message.h"
+#include "fabric/messages/peer_session.h"
 #include "fabric/mpi/adapter.h"
 #include "os/clock.h"
 #include "os/futex.h"
-#include "os/sleep.h"
 #include "os/sockets.h"
 
 namespace musubi::fabric::mpi {
@@ -37,8 +36,8 @@ bool asks(const std::byte* message, std::size_t bytes) noexcept {
 
 }  // namespace
 
-Carrier::Carrier(const musubi_mpi_calls& calls, Depot& depot, bool spins, int tag)
-    : calls_(calls), depot_(depot), spin_ns_(spins ? spin_max_ns : 0), tag_(tag) {
+Carrier::Carrier(const musubi_mpi_calls& calls, SharedParcels& shared, bool spins, int tag)
+    : calls_(calls), shared_(shared), spin_ns_(spins ? spin_max_ns : 0), tag_(tag) {
   for (int slot = 0; slot < musubi_mpi_slots; ++slot) {
     free_slots_[slot < static_cast<int>(receives_max) ? to_receive : to_send].push_back(slot);
   }
@@ -55,7 +54,7 @@ Result<void> Carrier::run() {
     if (now_ns - moved_ns >= spin_ns_) nap(now_ns - moved_ns);
   }
   if (failure_.empty()) return {};
-  depot_.head().state.store(failed);
+  shared_.head().state.store(failed);
   for (const Sleeper sleeper : {Sleeper::waiter, Sleeper::service})
     os::WakeupPipe::ring_by(ropes_[index(sleeper)].number());
   return Error{failure_};
@@ -63,7 +62,7 @@ Result<void> Carrier::run() {
 
 void Carrier::stop() noexcept {
   stop_.store(true);
-  Depot::Head& head = depot_.head();
+  SharedParcels::Head& head = shared_.head();
   os::futex_wake(head.state);
   head.carrier_sleeps.store(0);
   os::futex_wake(head.carrier_sleeps);
@@ -72,7 +71,7 @@ void Carrier::stop() noexcept {
 // Result: whether the rank has arrived.
 bool Carrier::await_rank() {
   constexpr std::uint64_t look_again_ns = 1'000'000'000;  // stop() may be called just before the sleep
-  std::atomic<std::uint32_t>& state = depot_.head().state;
+  std::atomic<std::uint32_t>& state = shared_.head().state;
   while (state.load() == no_rank) {
     if (stop_.load()) return false;
     os::futex_wait(state, no_rank, look_again_ns);
@@ -84,7 +83,8 @@ bool Carrier::await_rank() {
 
 bool Carrier::open_ropes() {
   for (const Sleeper sleeper : {Sleeper::waiter, Sleeper::service}) {
-    auto rope = os::WakeupPipe::open_write_end_of(depot_.head().process, depot_.head().ropes[index(sleeper)]);
+    auto rope =
+        os::WakeupPipe::open_write_end_of(shared_.head().process, shared_.head().ropes[index(sleeper)]);
     if (!rope) return false;
     ropes_[index(sleeper)] = std::move(rope).value();
   }
@@ -92,7 +92,7 @@ bool Carrier::open_ropes() {
 }
 
 void Carrier::take_marks() {
-  depot_.to_carrier.take([this](std::uint32_t group, std::uint32_t marks) {
+  shared_.to_carrier.take([this](std::uint32_t group, std::uint32_t marks) {
     for (; marks != 0; marks &= marks - 1) {
       const auto place = static_cast<std::uint32_t>(std::countr_zero(marks));
       const std::uint32_t parcel = group * parcels_of_group + place;
@@ -110,8 +110,8 @@ void Carrier::begin_sends() {
   std::vector<int>& slots = free_slots_[to_send];
   while (!to_send_.empty() && !slots.empty()) {
     const std::uint32_t parcel = to_send_.front();
-    const Label& label = depot_.label_of(parcel);
-    check(calls_.send(slots.back(), depot_.bytes_of(parcel), static_cast<int>(label.bytes),
+    const Label& label = shared_.label_of(parcel);
+    check(calls_.send(slots.back(), shared_.bytes_of(parcel), static_cast<int>(label.bytes),
                       static_cast<int>(label.peer), tag_),
           "send");
     parcel_in_[slots.back()] = parcel;
@@ -123,7 +123,7 @@ void Carrier::begin_sends() {
 void Carrier::begin_receives() {
   std::vector<int>& slots = free_slots_[to_receive];
   while (!empty_.empty() && !slots.empty()) {
-    check(calls_.receive(slots.back(), depot_.bytes_of(empty_.back()), parcel_bytes, tag_), "receive");
+    check(calls_.receive(slots.back(), shared_.bytes_of(empty_.back()), parcel_bytes, tag_), "receive");
     parcel_in_[slots.back()] = empty_.back();
     slots.pop_back();
     empty_.pop_back();
@@ -153,7 +153,7 @@ bool Carrier::carry() {
   moved_ = false;
   if (owes_call_) {
     owes_call_ = false;
-    if (depot_.to_rank.any()) call_some_sleeper();
+    if (shared_.to_rank.any()) call_some_sleeper();
   }
   look([this](const musubi_mpi_done& done, bool has_come) { has_ended(done, has_come); });
   return moved_;
@@ -163,14 +163,14 @@ void Carrier::has_ended(const musubi_mpi_done& done, bool has_come) {
   const std::uint32_t parcel = parcel_in_[done.slot];
   const std::uint32_t group = parcel / parcels_of_group, mark = 1u << parcel % parcels_of_group;
   check(done.error, has_come ? "receive" : "send");
-  Label& label = depot_.label_of(parcel);
+  Label& label = shared_.label_of(parcel);
   const bool is_awaited = label.is_awaited;
   if (has_come) {
     moved_ = true;
     label.bytes = static_cast<std::uint32_t>(done.bytes);
   }
-  const bool is_request = has_come && asks(depot_.bytes_of(parcel), label.bytes);
-  depot_.to_rank.put(group, mark);
+  const bool is_request = has_come && asks(shared_.bytes_of(parcel), label.bytes);
+  shared_.to_rank.put(group, mark);
   if (is_request) {
     call_rank(Sleeper::service);
   } else if (has_come || is_awaited) {
@@ -181,21 +181,21 @@ void Carrier::has_ended(const musubi_mpi_done& done, bool has_come) {
 
 // Wakes this sleeper, if it sleeps.
 void Carrier::call_rank(Sleeper sleeper) noexcept {
-  std::atomic<std::uint32_t>& sleeps = depot_.head().sleeps[index(sleeper)];
+  std::atomic<std::uint32_t>& sleeps = shared_.head().sleeps[index(sleeper)];
   if (sleeps.load() != 0 && sleeps.exchange(0) != 0) os::WakeupPipe::ring_by(ropes_[index(sleeper)].number());
 }
 
 // For arrivals that no thread has taken since the last look.
 void Carrier::call_some_sleeper() noexcept {
-  const bool waiter_sleeps = depot_.head().sleeps[index(Sleeper::waiter)].load() != 0;
+  const bool waiter_sleeps = shared_.head().sleeps[index(Sleeper::waiter)].load() != 0;
   call_rank(waiter_sleeps ? Sleeper::waiter : Sleeper::service);
 }
 
 // Sleeps until the rank calls, or for a limited time.
 void Carrier::nap(std::uint64_t idle_ns) noexcept {
-  std::atomic<std::uint32_t>& sleeps = depot_.head().carrier_sleeps;
+  std::atomic<std::uint32_t>& sleeps = shared_.head().carrier_sleeps;
   sleeps.store(1);
-  if (!depot_.to_carrier.any() && !stop_.load()) {
+  if (!shared_.to_carrier.any() && !stop_.load()) {
     const std::uint64_t later_ns = std::clamp(idle_ns / idle_part, nap_min_ns, nap_max_ns);
     os::futex_wait(sleeps, 1, idle_ns < near_ns ? near_nap_ns : later_ns);
   }

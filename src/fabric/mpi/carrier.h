@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "fabric/mpi/depot.h"
 #include "fabric/mpi/mpi_calls.h"
+#include "fabric/mpi/shared_parcels.h"
 #include "os/memory.h"
 
 namespace musubi::fabric::mpi {
@@ -19,7 +19,7 @@ class Carrier {
  public:
   // `spins`: polls without naps for a while after each message; for hosts with a core to spare. Carriers with
   // different `tag`s do not receive each other's messages.
-  Carrier(const musubi_mpi_calls& calls, Depot& depot, bool spins, int tag = 0);
+  Carrier(const musubi_mpi_calls& calls, SharedParcels& shared, bool spins, int tag = 0);
   Carrier(const Carrier&) = delete;
 
   // Waits for the rank and serves it, until stop(). No other thread may call MPI until it returns. Errors:
@@ -51,7 +51,7 @@ class Carrier {
   void check(int error, const char* doing);
 
   const musubi_mpi_calls& calls_;
-  Depot& depot_;
+  SharedParcels& shared_;
   const std::uint64_t spin_ns_;
   const int tag_;
   std::atomic<bool> stop_{false};

@@ -1,6 +1,6 @@
 // Transport driver mpi: ranks of several hosts, connected by the MPI that started them, for machines whose
 // fast network only that MPI can use. The rank's process does not call MPI: its parent `musubi exec` carries
-// its messages (carrier.h), through memory that both share (depot.h).
+// its messages (carrier.h), through memory that both share (shared_parcels.h).
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ namespace musubi::fabric {
 struct MpiOptions {
   MessageOptions messages;
   pid_t carrier = 0;  // the process that carries for this rank; 0: none
-  int file = -1;      // of its depot
+  int file = -1;      // of its shared parcels
 };
 
 // Collective; calls `exchange` twice. Fails on all ranks or on none: there is no carrier, or builds differ.

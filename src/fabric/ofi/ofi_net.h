@@ -18,7 +18,6 @@
 
 #include "base/spin_lock.h"
 #include "fabric/messages/net.h"
-#include "fabric/ofi/call_lock.h"
 #include "fabric/ofi/library.h"
 #include "fabric/ofi/remote_memory.h"
 #include "os/memory.h"

@@ -102,10 +102,9 @@ std::string joined(const std::vector<std::string>& names) {
 }  // namespace
 
 Result<Info> choose_provider(const Library& library, std::string_view provider, std::string_view network) {
-  auto addresses = os::addresses_of_network(network);
-  if (!addresses) return addresses.error();
+  MUSUBI_ASSIGN_OR_RETURN(auto addresses, os::addresses_of_network(network));
   const std::string name(provider);
-  const Info at_address = ask(library, name, text_of(addresses.value()[0]).c_str());
+  const Info at_address = ask(library, name, text_of(addresses[0]).c_str());
   const Info elsewhere = ask(library, name, nullptr);
   const fi_info* const best = best_of(at_address, elsewhere, !provider.empty());
   if (best != nullptr) return Info(library.dupinfo(best), {&library});

@@ -15,7 +15,6 @@
 
 #include "base/spin_lock.h"
 #include "fabric/fabric.h"
-#include "fabric/ofi/call_lock.h"
 #include "fabric/ofi/library.h"
 #include "fabric/ofi/ofi.h"
 

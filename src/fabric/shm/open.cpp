@@ -1,13 +1,41 @@
 // Opens the driver: every rank maps the files of its peers. Runs once, before threads exist.
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
+#include "base/result.h"
+#include "fabric/fabric.h"
 #include "fabric/shm/shm_fabric.h"
 #include "os/sockets.h"
 
 namespace musubi::fabric {
+
+// The files of a rank, sent to its peers at start so that they can map its memory.
+struct ShmAddress {
+  struct Region {
+    std::uint64_t bytes = 0;  // 0: no such region
+    std::uint64_t file_offset = 0;
+    std::int32_t file = -1;
+  };
+
+  pid_t process = 0;
+  std::int32_t mailbox_file = -1;
+  std::int32_t waiters_rope = -1, service_rope = -1;  // -1: its threads sleep on futexes
+  std::array<Region, region_count_max> regions{};
+};
+
+std::string encode(const ShmAddress& address);
+// Error: the blob has the wrong size.
+Result<ShmAddress> decode_shm_address(std::string_view blob);
+
 namespace {
 
 ShmAddress own_address(std::span<const RegionMemory> regions, int mailbox_file, const JointSleep* sleep) {
@@ -40,6 +68,24 @@ Result<os::Mapping> map_file_of(pid_t process, int file, std::uint64_t offset, s
 
 }  // namespace
 
+// Peers are processes of one host, started from one installation, so the memory image is the format.
+static_assert(std::is_trivially_copyable_v<ShmAddress>);
+
+std::string encode(const ShmAddress& address) {
+  return std::string(reinterpret_cast<const char*>(&address), sizeof address);
+}
+
+Result<ShmAddress> decode_shm_address(std::string_view blob) {
+  if (blob.size() != sizeof(ShmAddress)) {
+    return Error{"a rank sent an address of " + std::to_string(blob.size()) + " bytes instead of " +
+                 std::to_string(sizeof(ShmAddress)) +
+                 "; start all ranks from the same installation of musubi"};
+  }
+  ShmAddress address;
+  std::memcpy(&address, blob.data(), sizeof address);
+  return address;
+}
+
 Result<std::unique_ptr<ShmFabric>> ShmFabric::open(Rank self, std::uint32_t ranks,
                                                    std::span<const RegionMemory> regions,
                                                    const Exchange& exchange, trace::Counters& counters,
@@ -53,8 +99,7 @@ Result<std::unique_ptr<ShmFabric>> ShmFabric::open(Rank self, std::uint32_t rank
   }
   const bool prepared = file.ok() && memory.ok();
   const ShmAddress own = prepared ? own_address(regions, file.value().number(), part.sleep) : ShmAddress{};
-  auto blobs = exchange(prepared ? encode(own) : std::string{});
-  if (!blobs) return blobs.error();
+  MUSUBI_ASSIGN_OR_RETURN(auto blobs, exchange(prepared ? encode(own) : std::string{}));
   if (!prepared) {
     const Error cause = file.ok() ? memory.error() : file.error();
     auto agreed = agree(cause, exchange);
@@ -65,7 +110,7 @@ Result<std::unique_ptr<ShmFabric>> ShmFabric::open(Rank self, std::uint32_t rank
   std::unique_ptr<ShmFabric> fabric(new ShmFabric(self, ranks, *mailbox, counters, policy, part.sleep));
   fabric->map_own(regions, std::move(memory).value());
   // After this exchange all ranks have mapped the files, which may be closed.
-  auto agreed = agree(fabric->map_peers(own, blobs.value(), part.group), exchange);
+  auto agreed = agree(fabric->map_peers(own, blobs, part.group), exchange);
   if (!agreed) return agreed.error();
   return fabric;
 }
@@ -103,26 +148,23 @@ Result<void> ShmFabric::map_peers(const ShmAddress& own, const std::vector<std::
 
 Result<void> ShmFabric::open_ropes(Peer& peer, const ShmAddress& theirs) {
   if (theirs.waiters_rope < 0) return {};
-  auto waiters = os::WakeupPipe::open_write_end_of(theirs.process, theirs.waiters_rope);
-  if (!waiters) return waiters.error();
-  auto service = os::WakeupPipe::open_write_end_of(theirs.process, theirs.service_rope);
-  if (!service) return service.error();
-  peer.ropes = {waiters.value().number(), service.value().number()};
-  peer.waiters_rope = std::move(waiters).value();
-  peer.service_rope = std::move(service).value();
+  MUSUBI_ASSIGN_OR_RETURN(auto waiters,
+                          os::WakeupPipe::open_write_end_of(theirs.process, theirs.waiters_rope));
+  MUSUBI_ASSIGN_OR_RETURN(auto service,
+                          os::WakeupPipe::open_write_end_of(theirs.process, theirs.service_rope));
+  peer.ropes = {waiters.number(), service.number()};
+  peer.waiters_rope = std::move(waiters);
+  peer.service_rope = std::move(service);
   return {};
 }
 
 Result<void> ShmFabric::map_peer(Rank rank, const ShmAddress& own, std::string_view blob) {
-  auto address = decode_shm_address(blob);
-  if (!address) return address.error();
-  const ShmAddress& theirs = address.value();
+  MUSUBI_ASSIGN_OR_RETURN(const ShmAddress& theirs, decode_shm_address(blob));
   Peer& peer = peers_[rank.value];
-  auto mailbox = map_file_of(theirs.process, theirs.mailbox_file, 0, sizeof(Mailbox));
-  if (!mailbox) return mailbox.error();
+  MUSUBI_ASSIGN_OR_RETURN(auto mailbox, map_file_of(theirs.process, theirs.mailbox_file, 0, sizeof(Mailbox)));
   if (auto opened = open_ropes(peer, theirs); !opened) return opened;
-  peer.mailbox = reinterpret_cast<Mailbox*>(mailbox.value().data());
-  peer.mappings.push_back(std::move(mailbox).value());
+  peer.mailbox = reinterpret_cast<Mailbox*>(mailbox.data());
+  peer.mappings.push_back(std::move(mailbox));
 
   for (std::size_t id = 0; id < region_count_max; ++id) {
     const ShmAddress::Region& region = theirs.regions[id];
@@ -133,10 +175,10 @@ Result<void> ShmFabric::map_peer(Rank rank, const ShmAddress& own, std::string_v
                    " here; give every rank the same program and the same settings"};
     }
     if (region.bytes == 0) continue;
-    auto mapping = map_file_of(theirs.process, region.file, region.file_offset, region.bytes);
-    if (!mapping) return mapping.error();
-    peer.regions[id] = {mapping.value().data(), region.bytes};
-    peer.mappings.push_back(std::move(mapping).value());
+    MUSUBI_ASSIGN_OR_RETURN(auto mapping,
+                            map_file_of(theirs.process, region.file, region.file_offset, region.bytes));
+    peer.regions[id] = {mapping.data(), region.bytes};
+    peer.mappings.push_back(std::move(mapping));
   }
   return {};
 }

@@ -1,8 +1,8 @@
 #include "fabric/shm/shm_fabric.h"
 
 #include "base/check.h"
-#include "fabric/looks.h"
-#include "fabric/shm/doorbell.h"
+#include "fabric/shm/mailbox.h"
+#include "fabric/waiting.h"
 #include "os/clock.h"
 #include "os/cpu.h"
 #include "os/futex.h"
@@ -51,7 +51,7 @@ bool ShmFabric::progress() noexcept {
       break;  // the thread that delivers checks again below
     delivered += deliver();
     delivering_.store(false, std::memory_order_release);
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // see doorbell.h, "Deliver alone"
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // see mailbox.h, "Deliver alone"
     if (delivered >= mailbox_slots) {                     // a steady stream must not keep this thread forever
       if (reader_.arrived()) ring(mailbox_, peers_[self_.value].ropes, true);
       break;
@@ -87,13 +87,13 @@ bool ShmFabric::called(const std::atomic<bool>& ready) const noexcept {
 // If threads sleep in another driver, they also poll it, but less often, because that takes a system call.
 void ShmFabric::wait(const std::atomic<bool>& ready) noexcept {
   {
-    Stay stay(mailbox_);
+    WaitScope stay(mailbox_);
     const std::uint32_t bell = sleep_ == nullptr ? 0 : sleep_->bell_of(ready);
     const auto is_called = [&] { return called(ready) || stay.rung(); };
-    const auto is_over = [&] { return is_called() || (sleep_ != nullptr && sleep_->look()); };
+    const auto is_over = [&] { return is_called() || (sleep_ != nullptr && sleep_->progress()); };
     bool ended = is_called();
     {
-      Looks<JointSleep> looks(sleep_);
+      PollScope<JointSleep> looks(sleep_);
       const std::uint32_t spin_checks = spin_checks_.load(std::memory_order_relaxed);
       for (std::uint32_t i = 1; !ended && i <= spin_checks; ++i) {
         os::pause_instruction();
@@ -111,15 +111,16 @@ void ShmFabric::wait(const std::atomic<bool>& ready) noexcept {
 }
 
 // The wake-up of a joint sleep may have been meant for the whole rank.
-void ShmFabric::fall_asleep(const Stay& stay, const std::atomic<bool>& ready, std::uint32_t bell) noexcept {
+void ShmFabric::fall_asleep(const WaitScope& stay, const std::atomic<bool>& ready,
+                            std::uint32_t bell) noexcept {
   if (sleep_ == nullptr) return stay.sleep();
   sleep_->sleep(ready, bell);
-  sleep_->look();
+  sleep_->progress();
 }
 
 void ShmFabric::wake() noexcept {
   ring_all_waiters(mailbox_);
-  if (sleep_ != nullptr) sleep_->rouse();
+  if (sleep_ != nullptr) sleep_->wake();
 }
 
 void ShmFabric::wait_for_service() noexcept {
@@ -127,7 +128,7 @@ void ShmFabric::wait_for_service() noexcept {
   while (bell == service_bell_seen_) {
     mailbox_.service_asleep.store(1, std::memory_order_seq_cst);
     if (sleep_ != nullptr) {
-      if (mailbox_.service_bell.load(std::memory_order_seq_cst) == bell) sleep_->sleep_as_service();
+      if (mailbox_.service_bell.load(std::memory_order_seq_cst) == bell) sleep_->wait_for_service();
       bell = mailbox_.service_bell.load(std::memory_order_seq_cst);
       break;
     }
@@ -137,7 +138,7 @@ void ShmFabric::wait_for_service() noexcept {
   }
   mailbox_.service_asleep.store(0, std::memory_order_relaxed);
   service_bell_seen_ = bell;
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // see doorbell.h, "Ring late"
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // see mailbox.h, "Ring late"
 }
 
 void ShmFabric::wake_service() noexcept {

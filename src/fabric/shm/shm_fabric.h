@@ -16,17 +16,16 @@
 #include "base/result.h"
 #include "fabric/exchange.h"
 #include "fabric/fabric.h"
-#include "fabric/joint_sleep.h"
 #include "fabric/memory/steps.h"
-#include "fabric/shm/address.h"
-#include "fabric/shm/doorbell.h"
 #include "fabric/shm/mailbox.h"
-#include "fabric/waiting_policy.h"
+#include "fabric/waiting.h"
 #include "os/memory.h"
 #include "os/yield_meter.h"
 #include "trace/counters.h"
 
 namespace musubi::fabric {
+
+struct ShmAddress;  // open.cpp
 
 // The part of a job that this driver connects. All ranks open it, in groups; ranks of a group pass the same
 // values.
@@ -83,7 +82,7 @@ class ShmFabric final : public Fabric {
   struct Peer {
     std::array<RegionView, region_count_max> regions{};
     Mailbox* mailbox = nullptr;
-    Ropes ropes;
+    ExternalWakers ropes;
     std::vector<os::Mapping> mappings;  // all of the above, except the own regions
     os::FileDescriptor waiters_rope, service_rope;
   };
@@ -98,7 +97,7 @@ class ShmFabric final : public Fabric {
                          std::span<const Rank> group);
 
   bool called(const std::atomic<bool>& ready) const noexcept;
-  void fall_asleep(const Stay& stay, const std::atomic<bool>& ready, std::uint32_t bell) noexcept;
+  void fall_asleep(const WaitScope& stay, const std::atomic<bool>& ready, std::uint32_t bell) noexcept;
   std::uint32_t deliver() noexcept;
 
   const Rank self_;

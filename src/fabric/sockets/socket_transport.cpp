@@ -68,14 +68,10 @@ Result<std::unique_ptr<SocketTransport>> SocketTransport::create(Rank self, std:
 
 Result<void> SocketTransport::make_sets() {
   for (os::ReadySet* set : {&arrivals_, &openings_, &requests_, &sleeping_[0], &sleeping_[1]}) {
-    auto created = os::ReadySet::create();
-    if (!created) return created.error();
-    *set = std::move(created).value();
+    MUSUBI_ASSIGN_OR_RETURN(*set, os::ReadySet::create());
   }
   for (std::size_t i = 0; i < std::size(bells_); ++i) {
-    auto created = os::WakeupPipe::create();
-    if (!created) return created.error();
-    bells_[i] = std::move(created).value();
+    MUSUBI_ASSIGN_OR_RETURN(bells_[i], os::WakeupPipe::create());
     if (!sleeping_[i].add(bells_[i].number(), EPOLLIN, bell) ||
         !sleeping_[i].add(openings_.number(), once, opening)) {
       return cannot_wait();
@@ -86,9 +82,7 @@ Result<void> SocketTransport::make_sets() {
 }
 
 Result<void> SocketTransport::make_timer(os::Timer& to, std::uint64_t data) {
-  auto timer = os::Timer::create();
-  if (!timer) return timer.error();
-  to = std::move(timer).value();
+  MUSUBI_ASSIGN_OR_RETURN(to, os::Timer::create());
   if (!arrivals_.add(to.number(), EPOLLIN, data) || !sleeping_[0].add(to.number(), once, data) ||
       !sleeping_[1].add(to.number(), once, data)) {
     return cannot_wait();

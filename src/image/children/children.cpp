@@ -8,7 +8,7 @@
 
 #include "image/process/call_result.h"
 #include "image/process/job_words.h"
-#include "os/sleep.h"
+#include "os/clock.h"
 #include "os/system_call.h"
 
 namespace musubi::image {

@@ -14,9 +14,9 @@
 
 #include "base/cause.h"
 #include "image/threads/program_threads.h"
+#include "os/clock.h"
 #include "os/own_files.h"
 #include "os/signal_calls.h"
-#include "os/sleep.h"
 #include "os/system_call.h"
 #include "runtime/threads/deferred_handlers.h"
 #include "vm/signal/fault_handler.h"

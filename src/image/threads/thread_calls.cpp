@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "image/threads/thread_stacks.h"
-#include "os/sleep.h"
+#include "os/clock.h"
 
 namespace musubi::image {
 namespace {

@@ -5,8 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "fabric/tcp/calls.h"
-#include "fabric/tcp/guests.h"
+#include "fabric/tcp/connections.h"
 #include "fabric/tcp/tcp.h"
 #include "os/clock.h"
 #include "os/sockets.h"
@@ -57,7 +56,7 @@ class Sockets final : public fabric::Joined {
 };
 
 // The ranks use the job's secret, too: proofs made here must be worthless there.
-std::string secret_of_launching(const Meeting& meeting) {
+std::string secret_of_launching(const Rendezvous& meeting) {
   return meeting.secret + " of the launcher";
 }
 
@@ -71,17 +70,14 @@ struct Waiting {
   os::Timer clock;
 };
 Result<Waiting> make_waiting() {
-  auto set = os::ReadySet::create();
-  if (!set) return set.error();
-  auto clock = os::Timer::create();
-  if (!clock) return clock.error();
-  if (!set.value().add(clock.value().number(), EPOLLIN, timer))
-    return Error{"the kernel refuses to wait for a timer"};
-  clock.value().set(tick_ns);
-  return Waiting{std::move(set).value(), std::move(clock).value()};
+  MUSUBI_ASSIGN_OR_RETURN(auto set, os::ReadySet::create());
+  MUSUBI_ASSIGN_OR_RETURN(auto clock, os::Timer::create());
+  if (!set.add(clock.number(), EPOLLIN, timer)) return Error{"the kernel refuses to wait for a timer"};
+  clock.set(tick_ns);
+  return Waiting{std::move(set), std::move(clock)};
 }
 
-Error missing_ranks(const Meeting& meeting, const Sockets& found) {
+Error missing_ranks(const Rendezvous& meeting, const Sockets& found) {
   constexpr std::size_t named_max = 8;
   std::string names;
   std::size_t named = 0;
@@ -99,7 +95,8 @@ Error missing_ranks(const Meeting& meeting, const Sockets& found) {
 
 // Accepts a bounded number of connections, so that a stream of strangers does not starve accepted ones.
 // Result: false if there is no socket for them; retry later.
-bool let_in(int listening, tcp::Guests& guests, handshake::Complaints& complaints, Sockets& found) {
+bool let_in(int listening, tcp::PendingConnections& guests, handshake::Complaints& complaints,
+            Sockets& found) {
   constexpr unsigned guests_per_turn = 64;
   for (unsigned i = 0; i < guests_per_turn; ++i) {
     os::SocketAddress from;
@@ -116,17 +113,16 @@ bool let_in(int listening, tcp::Guests& guests, handshake::Complaints& complaint
 
 }  // namespace
 
-Result<std::vector<os::FileDescriptor>> await_ranks(Meeting& meeting, std::chrono::nanoseconds patience) {
+Result<std::vector<os::FileDescriptor>> await_ranks(Rendezvous& meeting, std::chrono::nanoseconds patience) {
   const std::string secret = secret_of_launching(meeting);
   const handshake::Handshake handshake(Rank(0), meeting.ranks, "", bytes_of(secret));
   Lines lines;
   handshake::Complaints complaints(&lines);
-  auto waiting = make_waiting();
-  if (!waiting) return waiting.error();
-  const os::ReadySet& set = waiting.value().set;
+  MUSUBI_ASSIGN_OR_RETURN(auto waiting, make_waiting());
+  const os::ReadySet& set = waiting.set;
   if (!set.add(meeting.listening.number(), EPOLLIN, door))
     return Error{"the kernel refuses to wait for connections"};
-  tcp::Guests guests(handshake, complaints, set, meeting.ranks + strangers_max, handshake_ns);
+  tcp::PendingConnections guests(handshake, complaints, set, meeting.ranks + strangers_max, handshake_ns);
   Sockets found(meeting.ranks);
   const std::uint64_t deadline_ns = os::monotonic_ns() + static_cast<std::uint64_t>(patience.count());
   while (found.missing > 0) {
@@ -138,7 +134,7 @@ Result<std::vector<os::FileDescriptor>> await_ranks(Meeting& meeting, std::chron
         set.change(meeting.listening.number(), 0, door);
       if (events[i].data.u64 >= first_other) guests.hear(events[i].data.u64 - first_other, found);
       if (events[i].data.u64 != timer) continue;
-      waiting.value().clock.silence();
+      waiting.clock.silence();
       guests.look_at_clock(found);
       set.change(meeting.listening.number(), EPOLLIN, door);
     }
@@ -147,7 +143,7 @@ Result<std::vector<os::FileDescriptor>> await_ranks(Meeting& meeting, std::chron
   return std::move(found.sockets);
 }
 
-Result<os::FileDescriptor> call_rank_zero(const Meeting& meeting, std::chrono::nanoseconds patience) {
+Result<os::FileDescriptor> call_rank_zero(const Rendezvous& meeting, std::chrono::nanoseconds patience) {
   const auto failed = [&](const std::string& why) {
     return Error{"rank " + std::to_string(meeting.rank) + " found no way to rank 0: " + why +
                  "; let TCP pass between the hosts (`--set ports=A-B`, `--set network=NAME`)"};
@@ -157,13 +153,13 @@ Result<os::FileDescriptor> call_rank_zero(const Meeting& meeting, std::chrono::n
   const handshake::Handshake handshake(Rank(meeting.rank), meeting.ranks, "", bytes_of(secret));
   Lines lines;
   handshake::Complaints complaints(&lines);
-  auto waiting = make_waiting();
-  if (!waiting) return waiting.error();
-  const os::ReadySet& set = waiting.value().set;
+  MUSUBI_ASSIGN_OR_RETURN(auto waiting, make_waiting());
+  const os::ReadySet& set = waiting.set;
   std::vector<std::vector<os::SocketAddress>> addresses(meeting.ranks);
   addresses[0] = meeting.addresses;
-  tcp::Calls calls(handshake, complaints, set, std::move(addresses),
-                   {connect_ns, handshake_ns, static_cast<std::uint64_t>(patience.count())}, first_other);
+  tcp::OutgoingConnections calls(handshake, complaints, set, std::move(addresses),
+                                 {connect_ns, handshake_ns, static_cast<std::uint64_t>(patience.count())},
+                                 first_other);
   Sockets found(meeting.ranks);
   calls.begin(Rank(0), found);
   while (found.sockets[0].number() < 0) {
@@ -175,7 +171,7 @@ Result<os::FileDescriptor> call_rank_zero(const Meeting& meeting, std::chrono::n
     for (std::size_t i = 0; i < ready; ++i) {
       if (events[i].data.u64 >= first_other) calls.go_on(events[i].data.u64, events[i].events, found);
       if (events[i].data.u64 != timer) continue;
-      waiting.value().clock.silence();
+      waiting.clock.silence();
       calls.look_at_clock(found);
     }
   }

@@ -1,5 +1,5 @@
-// Starts the ranks of a job on this host and supervises them until the last one has ended. verdict.h has the
-// rules of ending, user_signals.h those of signals, output_relay.h those of output.
+// Starts the ranks of a job on this host and supervises them until the last one has ended. job_control.h has
+// the rules of ending, user_signals.h those of signals, output_relay.h those of output.
 #pragma once
 
 #include "base/result.h"

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -160,6 +162,19 @@ class Child {
   std::uint64_t stack_limit_ = 0;  // the user's
 };
 
+rlimit raise_limit_of_open_files() {
+  rlimit original{};
+  ::getrlimit(RLIMIT_NOFILE, &original);
+  const rlimit raised{original.rlim_max, original.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &raised);
+  return original;
+}
+
+void kill_and_reap(const std::vector<RankProcess>& ranks) {
+  for (const RankProcess& rank : ranks) ::kill(rank.process_id, SIGKILL);
+  for (const RankProcess& rank : ranks) ::waitpid(rank.process_id, nullptr, 0);
+}
+
 }  // namespace
 
 bool joins_by_preload(const LaunchPlan& plan) {
@@ -176,12 +191,9 @@ Welcome welcome_of(const LaunchPlan& plan, Rank rank) {
 
 Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles files,
                                const InheritedState& inherited) {
-  auto output = make_pipe();
-  if (!output) return output.error();
-  auto error = make_pipe();
-  if (!error) return error.error();
-  auto failure_pipe = make_pipe();
-  if (!failure_pipe) return failure_pipe.error();
+  MUSUBI_ASSIGN_OR_RETURN(auto output, make_pipe());
+  MUSUBI_ASSIGN_OR_RETURN(auto error, make_pipe());
+  MUSUBI_ASSIGN_OR_RETURN(auto failure_pipe, make_pipe());
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return failed("make a socket", errno);
@@ -193,18 +205,17 @@ Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles
   if (process_id < 0) return failed("start a process", errno);
   if (process_id == 0) {
     Child(plan, rank, files, inherited, launcher)
-        .become_program(rank_end.number(), output.value().write_end.number(),
-                        error.value().write_end.number(), failure_pipe.value().write_end.number());
+        .become_program(rank_end.number(), output.write_end.number(), error.write_end.number(),
+                        failure_pipe.write_end.number());
   }
   RankProcess process;
   process.process_id = process_id;
   process.process = os::FileDescriptor(open_pidfd(process_id));
   const int pidfd_error = errno;
-  failure_pipe.value().write_end.close();
+  failure_pipe.write_end.close();
   Failure failure{};
   ssize_t bytes = 0;
-  while ((bytes = ::read(failure_pipe.value().read_end.number(), &failure, sizeof failure)) < 0 &&
-         errno == EINTR) {
+  while ((bytes = ::read(failure_pipe.read_end.number(), &failure, sizeof failure)) < 0 && errno == EINTR) {
   }
   if (bytes == static_cast<ssize_t>(sizeof failure) || process.process.number() < 0) {
     ::kill(process_id, SIGKILL);
@@ -212,8 +223,8 @@ Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles
     return process.process.number() < 0 ? failed("watch a process", pidfd_error) : explain(plan, failure);
   }
   process.link = std::move(link);
-  process.output = std::move(output.value().read_end);
-  process.error = std::move(error.value().read_end);
+  process.output = std::move(output.read_end);
+  process.error = std::move(error.read_end);
   ::fcntl(process.output.number(), F_SETFL, O_NONBLOCK);
   ::fcntl(process.error.number(), F_SETFL, O_NONBLOCK);
   return process;
@@ -225,6 +236,26 @@ std::optional<Ending> reap(const RankProcess& process) {
   if (::waitid(os::by_descriptor, which, &info, WEXITED | WNOHANG) != 0 || info.si_pid == 0)
     return std::nullopt;
   return Ending{info.si_code != CLD_EXITED, info.si_status};
+}
+
+InheritedState prepare_to_start(const UserSignals& signals) {
+  return {signals.original_mask(), signals.originally_ignored(), raise_limit_of_open_files()};
+}
+
+Result<std::vector<RankProcess>> start_ranks(const LaunchPlan& plan, const InheritedState& inherited,
+                                             int board, int events) {
+  // Reserves a number that no other inherited file of a rank has.
+  const os::FileDescriptor socket_slot(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  std::vector<RankProcess> ranks;
+  for (std::uint32_t index = 0; index < plan.here.count; ++index) {
+    auto started = start_rank(plan, plan.here[index], {socket_slot.number(), board, events}, inherited);
+    if (!started) {
+      kill_and_reap(ranks);
+      return started.error();
+    }
+    ranks.push_back(std::move(started).value());
+  }
+  return ranks;
 }
 
 }  // namespace musubi::launch

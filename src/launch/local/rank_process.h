@@ -1,4 +1,4 @@
-// Starts one rank as a child of the launcher.
+// Starts ranks as children of the launcher.
 #pragma once
 
 #include <signal.h>
@@ -6,12 +6,14 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "launch/job_control.h"
 #include "launch/launch_plan.h"
 #include "launch/local/rank_link.h"
-#include "launch/verdict.h"
+#include "launch/user_signals.h"
 #include "os/memory.h"
 #include "os/signal_calls.h"
 
@@ -54,5 +56,14 @@ Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles
 
 // Once, when the pidfd is readable. Result: how the rank ended; empty while it runs.
 std::optional<Ending> reap(const RankProcess& process);
+
+// The state that ranks and other children of the launcher restore. Raises this process's limit of open files,
+// of which each rank takes four.
+InheritedState prepare_to_start(const UserSignals& signals);
+
+// Starts the ranks `plan.here`; they execute the program when this returns. `board`, `events` (or -1): the
+// files with the boards and logs of all ranks. Errors: those of start_rank; no rank is left then.
+Result<std::vector<RankProcess>> start_ranks(const LaunchPlan& plan, const InheritedState& inherited,
+                                             int board, int events);
 
 }  // namespace musubi::launch

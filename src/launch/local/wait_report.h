@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "launch/launch_plan.h"
-#include "launch/local/wait_snapshot.h"
-#include "launch/places.h"
+#include "launch/local/thread_states.h"
 
 namespace musubi::launch {
 

@@ -4,23 +4,51 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <future>
+#include <map>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "fabric/mpi/adapter.h"
-#include "launch/mpi/values_by_mpi.h"
-#include "launch/pmi/join_launcher.h"
+#include "fabric/mpi/mpi_calls.h"
+#include "launch/pmi/key_values.h"
 #include "os/cpu.h"
 #include "os/signal_calls.h"
 
 namespace musubi::launch {
+
+// Implements KeyValues by MPI itself, without another protocol of the launcher.
+class ValuesByMpi final : public KeyValues {
+ public:
+  ValuesByMpi(const musubi_mpi_calls& calls, std::uint32_t rank, std::uint32_t ranks)
+      : calls_(calls), rank_(rank), ranks_(ranks) {}
+
+  const char* language() const override { return "MPI"; }
+  std::uint32_t rank() const override { return rank_; }
+  std::uint32_t ranks() const override { return ranks_; }
+  Result<void> put(std::string_view key, std::string_view value) override;
+  Result<void> fence() override;
+  Result<std::string> get(std::uint32_t rank, std::string_view key) override;
+  Result<void> leave() override { return {}; }
+
+ private:
+  Error failed(int error) const;
+
+  const musubi_mpi_calls& calls_;
+  const std::uint32_t rank_, ranks_;
+  std::string own_;                                      // values put since the last fence, as lines
+  std::vector<std::map<std::string, std::string>> got_;  // by rank
+};
+
 namespace {
 
 // Restores the environment, because ranks must not get variables that MPI sets. MPI still sees those that it
@@ -110,6 +138,47 @@ bool tell_launcher() {
 
 }  // namespace
 
+Result<void> ValuesByMpi::put(std::string_view key, std::string_view value) {
+  own_ += std::string(key) + "=" + std::string(value) + "\n";
+  return {};
+}
+
+// The texts of all ranks are padded with zeros to the length of the longest.
+Result<void> ValuesByMpi::fence() {
+  auto bytes = static_cast<int>(own_.size());
+  std::vector<int> lengths(ranks_);
+  if (const int error = calls_.gather(&bytes, lengths.data(), sizeof bytes); error != 0) return failed(error);
+  const int longest = *std::max_element(lengths.begin(), lengths.end());
+  own_.resize(static_cast<std::size_t>(longest));
+  std::string all(std::size_t{ranks_} * own_.size(), '\0');
+  if (const int error = calls_.gather(own_.data(), all.data(), longest); error != 0) return failed(error);
+  got_.resize(ranks_);
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    std::string_view text =
+        std::string_view(all).substr(rank * own_.size(), static_cast<std::size_t>(lengths[rank]));
+    for (std::size_t end = 0; (end = text.find('\n')) != std::string_view::npos;
+         text.remove_prefix(end + 1)) {
+      const std::string_view line = text.substr(0, end);
+      const std::size_t equals = line.find('=');
+      got_[rank][std::string(line.substr(0, equals))] = line.substr(equals + 1);
+    }
+  }
+  own_.clear();
+  return {};
+}
+
+Result<std::string> ValuesByMpi::get(std::uint32_t rank, std::string_view key) {
+  const auto found = got_[rank].find(std::string(key));
+  if (found != got_[rank].end()) return found->second;
+  return Error{"rank " + std::to_string(rank) +
+               " has sent nothing by MPI; install the same Musubi on all hosts"};
+}
+
+Error ValuesByMpi::failed(int error) const {
+  return Error{"MPI does not bring the ranks together: " + fabric::mpi::text_of_error(calls_, error) +
+               "; leave out far_fabric=mpi, or ask who looks after this MPI"};
+}
+
 MpiJob::MpiJob(const musubi_mpi_calls& calls, const musubi_mpi_place& place)
     : calls_(calls),
       values_(std::make_unique<ValuesByMpi>(calls, static_cast<std::uint32_t>(place.rank),
@@ -121,22 +190,18 @@ Result<std::unique_ptr<MpiJob>> MpiJob::join(const std::string& adapter) {
   const FilesKept files;
   const os::SignalsKept signals;
   const SignalsBlocked blocked;
-  auto calls = fabric::mpi::load_adapter(adapter, fabric::mpi::Purpose::start);
-  if (!calls) return calls.error();
+  MUSUBI_ASSIGN_OR_RETURN(auto calls, fabric::mpi::load_adapter(adapter, fabric::mpi::Purpose::start));
   musubi_mpi_place place{};
-  if (const int error = calls.value()->start(&place); error != 0) {
-    return Error{fabric::mpi::library_name(*calls.value()) +
-                 " cannot begin: " + fabric::mpi::text_of_error(*calls.value(), error) +
-                 "; check that it runs programs of its own"};
+  if (const int error = calls->start(&place); error != 0) {
+    return Error{fabric::mpi::library_name(*calls) + " cannot begin: " +
+                 fabric::mpi::text_of_error(*calls, error) + "; check that it runs programs of its own"};
   }
-  std::unique_ptr<MpiJob> job(new MpiJob(*calls.value(), place));
+  std::unique_ptr<MpiJob> job(new MpiJob(*calls, place));
   if (auto whole = check_size(job->calls_, job->values_->ranks()); !whole) return whole.error();
-  auto depot = fabric::mpi::Depot::create(job->values_->ranks());
-  if (!depot) return depot.error();
-  job->depot_ = std::move(depot).value();
+  MUSUBI_ASSIGN_OR_RETURN(job->shared_, fabric::mpi::SharedParcels::create(job->values_->ranks()));
   // Each rank has a carrier.
   const bool spins = 2 * static_cast<std::uint32_t>(place.ranks_here) <= os::allowed_cores();
-  job->carrier_ = std::make_unique<fabric::mpi::Carrier>(job->calls_, job->depot_, spins);
+  job->carrier_ = std::make_unique<fabric::mpi::Carrier>(job->calls_, job->shared_, spins);
   return job;
 }
 
@@ -148,7 +213,7 @@ int MpiJob::carry() {
       std::fprintf(stderr, "musubi: rank %u sends and receives no more: %s\n", rank_,
                    carried.error().message.c_str());
   });
-  return depot_.file();
+  return shared_.file();
 }
 
 bool MpiJob::leave() {

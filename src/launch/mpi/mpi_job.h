@@ -10,8 +10,8 @@
 
 #include "base/result.h"
 #include "fabric/mpi/carrier.h"
-#include "fabric/mpi/depot.h"
 #include "fabric/mpi/mpi_calls.h"
+#include "fabric/mpi/shared_parcels.h"
 #include "launch/pmi/key_values.h"
 
 namespace musubi::launch {
@@ -27,7 +27,7 @@ class MpiJob {
   // The exchange by which the ranks meet. Its leave() does not leave the job.
   KeyValues& values() noexcept { return *values_; }
 
-  // Starts to carry for the rank that will be started. Result: the file of the depot, for that rank.
+  // Starts to carry for the rank that will be started. Result: the file of the shared parcels, for that rank.
   int carry();
 
   // Collective, the last call. Blocks for some seconds at most. Result: whether MPI has been finished;
@@ -39,7 +39,7 @@ class MpiJob {
 
   const musubi_mpi_calls& calls_;
   std::unique_ptr<KeyValues> values_;
-  fabric::mpi::Depot depot_;
+  fabric::mpi::SharedParcels shared_;
   std::unique_ptr<fabric::mpi::Carrier> carrier_;
   const std::uint32_t rank_;
   std::thread thread_;

@@ -1,4 +1,4 @@
-#include "launch/pmi/join_launcher.h"
+#include "launch/pmi/key_values.h"
 
 #include <fcntl.h>
 
@@ -6,7 +6,6 @@
 #include <string>
 
 #include "config/environment.h"
-#include "launch/pmi/pmix.h"
 #include "launch/pmi/wire.h"
 
 namespace musubi::launch {

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,5 +36,25 @@ class KeyValues {
   // The last call: afterwards this process may end at any time.
   virtual Result<void> leave() = 0;
 };
+
+// Joins the PMIx server named by the environment, which Open MPI's mpirun and `srun --mpi=pmix` offer. Its
+// library is loaded at run time: the protocol cannot be used without it. At most once per process; the
+// library's thread runs until leave(). Errors: no library, or it cannot join.
+Result<std::unique_ptr<KeyValues>> join_pmix();
+
+// The launcher that has started processes of one program, as described by the environment.
+struct StartedBy {
+  const char* launcher;  // "srun", for messages
+  std::uint32_t rank = 0;
+  std::uint32_t ranks = 1;
+};
+
+// Nothing if no launcher has started this process, according to the environment of mpirun and srun of all
+// kinds.
+std::optional<StartedBy> started_by();
+
+// Tries PMIx before PMI-1, because a launcher with PMIx may itself run under one with PMI-1. At most once per
+// process. Errors: no launcher has started this process, it offers neither, or it cannot be joined.
+Result<std::unique_ptr<KeyValues>> join_launcher();
 
 }  // namespace musubi::launch

@@ -1,4 +1,4 @@
-#include "launch/pmi/pmix.h"
+#include "launch/pmi/key_values.h"
 
 #include <dlfcn.h>
 

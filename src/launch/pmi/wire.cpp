@@ -50,10 +50,9 @@ Result<std::unique_ptr<KeyValues>> PmiWire::join(os::FileDescriptor socket, std:
   std::unique_ptr<PmiWire> wire(new PmiWire(std::move(socket), rank, ranks));
   auto joined = wire->ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init");
   if (!joined) return joined.error();
-  auto named = wire->ask("cmd=get_my_kvsname", "my_kvsname");
-  if (!named) return named.error();
-  const auto name = field(named.value(), "kvsname");
-  if (!name) return not_understood("cmd=get_my_kvsname", named.value());
+  MUSUBI_ASSIGN_OR_RETURN(auto named, wire->ask("cmd=get_my_kvsname", "my_kvsname"));
+  const auto name = field(named, "kvsname");
+  if (!name) return not_understood("cmd=get_my_kvsname", named);
   wire->space_ = *name;
   return std::unique_ptr<KeyValues>(std::move(wire));
 }
@@ -68,17 +67,15 @@ Result<void> PmiWire::put(std::string_view key, std::string_view value) {
 }
 
 Result<void> PmiWire::fence() {
-  auto out = ask("cmd=barrier_in", "barrier_out");
-  if (!out) return out.error();
+  if (auto out = ask("cmd=barrier_in", "barrier_out"); !out) return out.error();
   return {};
 }
 
 Result<std::string> PmiWire::get(std::uint32_t rank, std::string_view key) {
   const std::string command = "cmd=get kvsname=" + space_ + " key=" + key_of(rank, key);
-  auto got = ask(command, "get_result");
-  if (!got) return got.error();
-  auto value = field(got.value(), "value");
-  if (!value) return not_understood(command, got.value());
+  MUSUBI_ASSIGN_OR_RETURN(auto got, ask(command, "get_result"));
+  auto value = field(got, "value");
+  if (!value) return not_understood(command, got);
   return *value;
 }
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <climits>
 
-#include "omp/api/queries.h"
 #include "omp/entry.h"
 
 namespace {
@@ -17,11 +16,14 @@ int narrowed(long value) {
 
 extern "C" {
 
+// Each declares the C function, and defines the Fortran forms.
 #define MUSUBI_ASK(name)        \
+  int name();                   \
   MUSUBI_EXPORT int name##_() { \
     return name();              \
   }
 #define MUSUBI_ASK_LEVEL(name)                     \
+  int name(int level);                             \
   MUSUBI_EXPORT int name##_(const int* level) {    \
     return name(*level);                           \
   }                                                \
@@ -29,6 +31,7 @@ extern "C" {
     return name(narrowed(*level));                 \
   }
 #define MUSUBI_SET(name)                            \
+  void name(int value);                             \
   MUSUBI_EXPORT void name##_(const int* value) {    \
     name(*value);                                   \
   }                                                 \
@@ -37,6 +40,7 @@ extern "C" {
   }
 // A logical is true if any bit is set.
 #define MUSUBI_SET_LOGICAL(name)                    \
+  void name(int value);                             \
   MUSUBI_EXPORT void name##_(const int* value) {    \
     name(*value != 0);                              \
   }                                                 \
@@ -82,6 +86,16 @@ MUSUBI_SET(omp_set_num_teams)
 MUSUBI_SET(omp_set_teams_thread_limit)
 MUSUBI_SET_LOGICAL(omp_set_dynamic)
 MUSUBI_SET_LOGICAL(omp_set_nested)
+
+double omp_get_wtime();
+double omp_get_wtick();
+void omp_set_schedule(unsigned kind, int chunk);
+void omp_get_schedule(unsigned* kind, int* chunk);
+void omp_get_place_proc_ids(int place, int* ids);
+void omp_get_partition_place_nums(int* places);
+void omp_display_env(int verbose);
+int omp_pause_resource(int kind, int device);
+int omp_pause_resource_all(int kind);
 
 MUSUBI_EXPORT double omp_get_wtime_() {
   return omp_get_wtime();

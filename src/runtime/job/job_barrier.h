@@ -10,7 +10,6 @@
 #include "runtime/job/processor_barrier.h"
 #include "runtime/start/address_plan.h"
 #include "runtime/threads/polling_thread.h"
-#include "stores/region_stores.h"
 #include "stores/store_bounds.h"
 #include "sync/barrier.h"
 #include "sync/flag_order.h"

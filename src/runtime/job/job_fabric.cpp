@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/seconds.h"
+#include "base/in_units.h"
 #include "coherence/regions.h"
 #include "config/value.h"
 #include "os/clock.h"

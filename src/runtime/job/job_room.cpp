@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "os/clock.h"
 #include "os/futex.h"
-#include "os/sleep.h"
 #include "runtime/threads/thread_executor.h"
 #include "runtime/threads/tracing.h"
 

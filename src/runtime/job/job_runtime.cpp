@@ -4,8 +4,8 @@
 #include <string>
 
 #include "coherence/protocol.h"
+#include "os/clock.h"
 #include "os/memory.h"
-#include "os/sleep.h"
 #include "remote_lock/queue_lock.h"
 #include "runtime/api/runtime.h"
 #include "runtime/job/faults.h"

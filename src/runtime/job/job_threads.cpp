@@ -2,9 +2,9 @@
 
 #include <string>
 
+#include "os/clock.h"
 #include "os/cpu.h"
 #include "os/futex.h"
-#include "os/sleep.h"
 #include "runtime/threads/tracing.h"
 #include "runtime/threads/waiting.h"
 #include "vm/signal/alternate_stack.h"

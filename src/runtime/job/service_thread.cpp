@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "os/sleep.h"
+#include "os/clock.h"
 
 namespace musubi::runtime {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "os/sleep.h"
+#include "os/clock.h"
 #include "runtime/threads/deferred_handlers.h"
 
 namespace musubi::runtime {

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "bootstrap/bootstrap.h"
 #include "config/settings.h"
-#include "fabric/waiting_policy.h"
+#include "fabric/waiting.h"
 
 namespace musubi::runtime {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "os/clock.h"
-#include "os/sleep.h"
 #include "runtime/threads/thread_executor.h"
 #include "runtime/threads/tracing.h"
 

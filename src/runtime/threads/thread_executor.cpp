@@ -7,7 +7,6 @@
 #include "base/frame_pool.h"
 #include "os/clock.h"
 #include "os/cpu.h"
-#include "os/sleep.h"
 #include "runtime/threads/waiting.h"
 
 namespace musubi::runtime {

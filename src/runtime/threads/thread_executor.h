@@ -5,7 +5,7 @@
 #include <atomic>
 #include <coroutine>
 
-#include "base/executor.h"
+#include "base/event.h"
 #include "base/spin_lock.h"
 #include "base/task.h"
 #include "fabric/fabric.h"

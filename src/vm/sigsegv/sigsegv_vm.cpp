@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/held.h"
+#include "base/thread_safety.h"
 
 namespace musubi::vm {
 namespace {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/check.h"
-#include "fabric/loopback/loopback.h"
+#include "loopback.h"
 #include "os/clock.h"
 
 namespace musubi::fabric::conformance {
@@ -250,12 +250,12 @@ TEST(LoopbackEngine, WhatAThreadLooksForWakesNoOther) {
   const auto ask = [&](Event& completion) {
     ASSERT_EQ(sender->post(Rank{1}, {&step, 1}, completion), Outcome::pending);
   };
-  receiver->begin_looks();
-  receiver->begin_looks();  // of another thread
+  receiver->begin_polling();
+  receiver->begin_polling();  // of another thread
   for (unsigned i = 0; i < 100; ++i) {
     Event completion;
     ask(completion);
-    if (i == 50) receiver->end_looks();
+    if (i == 50) receiver->end_polling();
     while (!completion.is_set()) {
       receiver->progress();
       sender->progress();
@@ -268,7 +268,7 @@ TEST(LoopbackEngine, WhatAThreadLooksForWakesNoOther) {
   Event left;
   ask(left);
   EXPECT_EQ(service.ended(), 1u);
-  receiver->end_looks();  // with a request that no thread has received
+  receiver->end_polling();  // with a request that no thread has received
   service.await(2);
   receiver->progress();
   while (!left.is_set()) sender->progress();

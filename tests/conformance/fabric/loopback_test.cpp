@@ -1,5 +1,5 @@
 // The port's suite on the active-message engine, over the driver loopback.
-#include "fabric/loopback/loopback.h"
+#include "loopback.h"
 #include "fabric_suite.h"
 #include "os/cpu.h"
 #include "service_threads.h"

@@ -1,8 +1,8 @@
 // The port's suite on a simulated job of two hosts: shm joins ranks of one group, tcp or ofi those of
 // different groups. Once with all ranks of the smaller tests in one group, once in different groups.
-#include "fabric/looks.h"
 #include "fabric/mixed/mixed_fabric.h"
 #include "fabric/shm/shm_fabric.h"
+#include "fabric/waiting.h"
 #include "fabric_suite.h"
 #include "far_fabric.h"
 #include "ofi_ranks.h"
@@ -164,7 +164,7 @@ TEST(MixedFabric, AThreadThatLooksSaysSoToTheFarDriver) {
   runtime::FarFabric near(*rank.fabric, 1), far(*rank.fabric, 1);
   MixedFabric mixed(near, far);
   {
-    Looks<Fabric> looks(&mixed);
+    PollScope<Fabric> looks(&mixed);
     looks.begin();
     EXPECT_EQ(far.looks(), 1);
     EXPECT_EQ(near.looks(), 0);

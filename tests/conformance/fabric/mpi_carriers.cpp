@@ -50,9 +50,10 @@ void serve(const musubi_mpi_calls& calls, std::uint32_t rank, pid_t suite, MpiCo
     control.ready.fetch_add(1);
     if (!await_change(control, control.round, round - 1, suite)) return;
     const bool takes_part = rank < control.ranks;
-    mpi::Depot depot = checked(takes_part ? mpi::Depot::open(suite, control.depots[rank], control.ranks)
-                                          : mpi::Depot::create(1));
-    mpi::Carrier carrier(calls, depot, false, static_cast<int>(round));
+    mpi::SharedParcels shared =
+        checked(takes_part ? mpi::SharedParcels::open(suite, control.shared_files[rank], control.ranks)
+                           : mpi::SharedParcels::create(1));
+    mpi::Carrier carrier(calls, shared, false, static_cast<int>(round));
     std::thread end([&] {
       await_change(control, control.ended, round - 1, suite);
       carrier.stop();

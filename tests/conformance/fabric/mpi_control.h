@@ -12,7 +12,7 @@ inline constexpr std::uint32_t carrier_count = 8;  // the largest world of the s
 struct MpiControl {
   std::atomic<std::uint32_t> round;  // futex word; the first is 1
   std::uint32_t ranks;               // number of ranks in this round
-  int depots[carrier_count];         // files of the suite's process
+  int shared_files[carrier_count];   // files of the suite's process
   std::atomic<std::uint32_t> ended;  // futex word: the last round that is over
   std::atomic<std::uint32_t> ready;  // carriers that wait for a round
   std::atomic<bool> quit;

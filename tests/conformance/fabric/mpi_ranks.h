@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "fabric/mpi/depot.h"
 #include "fabric/mpi/mpi.h"
+#include "fabric/mpi/shared_parcels.h"
 #include "mpi_control.h"
 #include "network_world.h"
 #include "os/futex.h"
@@ -44,22 +44,22 @@ class Carriers {
   }
   Carriers(const Carriers&) = delete;
 
-  // Begins a round: depots for this many ranks.
-  std::vector<mpi::Depot> begin(std::uint32_t ranks) {
+  // Begins a round: shared parcels for this many ranks.
+  std::vector<mpi::SharedParcels> begin(std::uint32_t ranks) {
     MUSUBI_CHECK(ranks <= carrier_count, "%u ranks", ranks);
     await_ready();
-    std::vector<mpi::Depot> depots;
+    std::vector<mpi::SharedParcels> shared_files;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      auto depot = mpi::Depot::create(ranks);
-      MUSUBI_CHECK(depot.ok(), "%s", depot.error().message.c_str());
-      control().depots[rank] = depot.value().file();
-      depots.push_back(std::move(depot).value());
+      auto shared = mpi::SharedParcels::create(ranks);
+      MUSUBI_CHECK(shared.ok(), "%s", shared.error().message.c_str());
+      control().shared_files[rank] = shared.value().file();
+      shared_files.push_back(std::move(shared).value());
     }
     control().ranks = ranks;
     control().ready.store(0);
     control().round.fetch_add(1);
     os::futex_wake(control().round);
-    return depots;
+    return shared_files;
   }
   void end() {
     control().ended.store(control().round.load());
@@ -97,13 +97,13 @@ class Carriers {
 };
 
 struct MpiRank : NetworkRank<MessageTransport> {
-  Result<void> open(Rank self, std::uint32_t ranks, std::size_t region_bytes, const mpi::Depot& depot,
-                    const Exchange& exchange, WaitingPolicy policy) {
+  Result<void> open(Rank self, std::uint32_t ranks, std::size_t region_bytes,
+                    const mpi::SharedParcels& shared, const Exchange& exchange, WaitingPolicy policy) {
     MpiOptions options;
     options.messages.secret = secret_of_tests;
     options.messages.build = "test";
     options.carrier = ::getpid();
-    options.file = depot.file();
+    options.file = shared.file();
     return open_by([&] { return open_mpi(self, ranks, options, exchange); }, region_bytes, policy, nullptr);
   }
 };
@@ -111,10 +111,10 @@ struct MpiRank : NetworkRank<MessageTransport> {
 class MpiWorld final : public ServedWorld {
  public:
   MpiWorld(Carriers& carriers, std::uint32_t ranks, std::size_t region_bytes, WaitingPolicy policy)
-      : ServedWorld(ranks), carriers_(carriers), depots_(carriers.begin(ranks)) {
+      : ServedWorld(ranks), carriers_(carriers), shared_(carriers.begin(ranks)) {
     world_ = std::make_unique<NetworkWorld<MpiRank>>(
         ranks, [&](MpiRank& one, Rank rank, const Exchange& exchange) {
-          return one.open(rank, ranks, region_bytes, depots_[rank.value], exchange, policy);
+          return one.open(rank, ranks, region_bytes, shared_[rank.value], exchange, policy);
         });
   }
   ~MpiWorld() override {
@@ -126,7 +126,7 @@ class MpiWorld final : public ServedWorld {
 
  private:
   Carriers& carriers_;
-  const std::vector<mpi::Depot> depots_;
+  const std::vector<mpi::SharedParcels> shared_;
   std::unique_ptr<NetworkWorld<MpiRank>> world_;
 };
 

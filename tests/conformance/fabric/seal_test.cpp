@@ -1,7 +1,7 @@
 // The port's suite on the engine over sealed transports: with checksums, and with each cipher.
 #include "fabric/seal/sealed_transport.h"
 
-#include "fabric/loopback/loopback.h"
+#include "loopback.h"
 #include "fabric_suite.h"
 #include "network_ranks.h"
 #include "service_threads.h"

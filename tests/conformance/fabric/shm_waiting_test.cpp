@@ -1,7 +1,7 @@
 // Each event wakes the right thread: the mailbox and its bells.
 #include <gtest/gtest.h>
 
-#include "fabric/shm/doorbell.h"
+#include "fabric/shm/mailbox.h"
 #include "os/memory.h"
 
 namespace musubi::fabric::conformance {
@@ -16,7 +16,7 @@ class Bells : public ::testing::Test {
   }
   Posting post(Urgency urgency) {
     const Posting posting = mailbox_post(*mailbox_, Rank{1}, MessageKind::unassigned, urgency, {});
-    ring(*mailbox_, Ropes{}, urgency == Urgency::promptly || posting != Posting::posted);
+    ring(*mailbox_, ExternalWakers{}, urgency == Urgency::promptly || posting != Posting::posted);
     return posting;
   }
   std::uint32_t bell() const { return mailbox_->bell.load(); }
@@ -39,7 +39,7 @@ TEST_F(Bells, PromptlyRingsTheServiceWhileNobodyWaits) {
 }
 
 TEST_F(Bells, NothingIsRungForAThreadThatPolls) {
-  const Stay stay(*mailbox_);
+  const WaitScope stay(*mailbox_);
   post(Urgency::promptly);
   post(Urgency::when_polled);
   EXPECT_EQ(bell(), 0u);
@@ -47,7 +47,7 @@ TEST_F(Bells, NothingIsRungForAThreadThatPolls) {
 }
 
 TEST_F(Bells, ASleeperIsRungOnceUntilItRuns) {
-  Stay stay(*mailbox_);
+  WaitScope stay(*mailbox_);
   stay.announce_sleep();
   post(Urgency::when_polled);
   EXPECT_TRUE(stay.rung());
@@ -67,7 +67,7 @@ TEST_F(Bells, AnEarlierPromptMessageIsRungForWhenASlowProducerPublishes) {
   const std::uint32_t before = service_bell();
   mailbox_->slots[0].kind = MessageKind::unassigned;
   mailbox_->slots[0].turn.store(1);
-  ring(*mailbox_, Ropes{}, false);
+  ring(*mailbox_, ExternalWakers{}, false);
   EXPECT_EQ(service_bell(), before + 1);
   EXPECT_TRUE(reader.arrived());
   reader.drop();
@@ -101,7 +101,7 @@ TEST_F(Bells, AProducerThatDiedLeavesAFullMailboxNotAHang) {
 // next sleep, nothing would end that sleep.
 TEST_F(Bells, TheServiceThreadsAnnouncementStaysUntilItTakesItBack) {
   mailbox_->service_asleep.store(1);
-  ring_service(*mailbox_, Ropes{});
+  ring_service(*mailbox_, ExternalWakers{});
   EXPECT_EQ(service_bell(), 1u);
   EXPECT_EQ(mailbox_->service_asleep.load(), 1u);
 }

@@ -12,8 +12,8 @@
 
 #include "base/check.h"
 #include "base/random.h"
-#include "fabric/messages/message.h"
 #include "fabric/messages/net.h"
+#include "fabric/messages/peer_session.h"
 #include "os/sockets.h"
 
 namespace musubi::fabric::conformance {

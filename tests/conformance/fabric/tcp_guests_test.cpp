@@ -1,5 +1,5 @@
 // Connections on which at least one end has not yet proved its identity.
-#include "fabric/tcp/guests.h"
+#include "fabric/tcp/connections.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "fabric/handshake/handshake.h"
-#include "fabric/tcp/calls.h"
 #include "tcp_ranks.h"
 
 namespace musubi::fabric::conformance {
@@ -49,7 +48,7 @@ TEST(TcpGuests, WhatHasComeIsHeardBeforeTimeIsUp) {
   Lines lines;
   handshake::Complaints complaints(&lines);
   const os::ReadySet set = os::ReadySet::create().value();
-  tcp::Guests guests(own, complaints, set, 4, guest_patience_ns);
+  tcp::PendingConnections guests(own, complaints, set, 4, guest_patience_ns);
   OneJoined joined(Rank{1});
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
@@ -107,7 +106,7 @@ struct Full {
   handshake::Complaints complaints{&lines};
   const os::ReadySet set = os::ReadySet::create().value();
   OneJoined joined{Rank{1}};
-  tcp::Guests guests;
+  tcp::PendingConnections guests;
 };
 
 }  // namespace
@@ -147,7 +146,7 @@ TEST(TcpGuests, TheAddressWithMostGuestsMakesRoom) {
 
 // The kernel of the peer's host has answered at once; the peer itself is one of many on few cores.
 TEST(TcpCalls, APeerMayTakeLongerToProveThanItsHostToConnect) {
-  constexpr tcp::Race::Patience patience{20'000'000, 60'000'000'000, 60'000'000'000};
+  constexpr tcp::ConnectRace::Patience patience{20'000'000, 60'000'000'000, 60'000'000'000};
   const handshake::Handshake own(Rank{1}, 2, "test", secret_of_tests),
       theirs(Rank{0}, 2, "test", secret_of_tests);
   const int door = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -160,7 +159,7 @@ TEST(TcpCalls, APeerMayTakeLongerToProveThanItsHostToConnect) {
   Lines lines;
   handshake::Complaints complaints(&lines);
   const os::ReadySet set = os::ReadySet::create().value();
-  tcp::Calls calls(own, complaints, set, {{address}, {}}, patience, 0);
+  tcp::OutgoingConnections calls(own, complaints, set, {{address}, {}}, patience, 0);
   OneJoined joined(Rank{0});
   const auto go_on = [&] {
     epoll_event event;

@@ -1,18 +1,18 @@
 // The race between a peer's addresses, in the test's own time; and the choice of addresses that take part.
-#include "fabric/tcp/race.h"
+#include "fabric/tcp/connect_race.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "fabric/tcp/calls.h"
+#include "fabric/tcp/connections.h"
 
 namespace musubi::fabric::tcp {
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
-constexpr Race::Patience patience{2000 * ms, 10'000 * ms, 20'000 * ms};
+constexpr ConnectRace::Patience patience{2000 * ms, 10'000 * ms, 20'000 * ms};
 
 // Addresses that do not answer, except those that the test names.
 class Racing {
@@ -24,12 +24,12 @@ class Racing {
   // Advances until `time`, and calls the handlers of starts, stops and timeouts.
   void run_to(std::uint64_t end_ms) {
     for (; now_ms <= end_ms && !is_given_up; now_ms += 10) {
-      Race::Action action;
-      while ((action = race.next(now_ms * ms, leads_)).kind != Race::Action::Kind::none) note(action);
+      ConnectRace::Action action;
+      while ((action = race.next(now_ms * ms, leads_)).kind != ConnectRace::Action::Kind::none) note(action);
     }
   }
 
-  Race race;
+  ConnectRace race;
   std::uint64_t now_ms = 1000;
   std::vector<std::size_t> started;
   std::vector<std::uint64_t> starts_ms;
@@ -37,12 +37,12 @@ class Racing {
   bool is_given_up = false;
 
  private:
-  void note(const Race::Action& action) {
-    if (action.kind == Race::Action::Kind::start) {
+  void note(const ConnectRace::Action& action) {
+    if (action.kind == ConnectRace::Action::Kind::start) {
       started.push_back(action.address);
       starts_ms.push_back(now_ms - 1000);
       most_open = std::max(most_open, ++open);
-    } else if (action.kind == Race::Action::Kind::stop) {
+    } else if (action.kind == ConnectRace::Action::Kind::stop) {
       --open;
     } else {
       is_given_up = true;
@@ -70,7 +70,7 @@ TEST(TcpRace, TheTwelfthAddressStartsBeforeThreeSeconds) {
   ASSERT_GE(racing.started.size(), 12u);
   EXPECT_EQ(racing.started[11], 11u);
   EXPECT_LT(racing.starts_ms[11], 3000u);
-  EXPECT_LE(racing.most_open, Race::lanes);
+  EXPECT_LE(racing.most_open, ConnectRace::lanes);
 }
 
 TEST(TcpRace, OneThatFailsMakesRoomAtOnce) {
@@ -119,7 +119,7 @@ TEST(TcpRace, TheFirstProofWinsAndItsEndIsNoEndOfTheCall) {
   EXPECT_FALSE(racing.race.answered(2, racing.now_ms * ms));
   racing.run_to(1650);
   EXPECT_EQ(racing.open, 1u);
-  EXPECT_EQ(racing.race.stage(1), Race::Stage::proved);
+  EXPECT_EQ(racing.race.stage(1), ConnectRace::Stage::proved);
   racing.race.failed(1, "reset", racing.now_ms * ms);
   --racing.open;
   racing.run_to(2500);

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "base/executor.h"
+#include "base/event.h"
 #include "base/task.h"
 #include "fabric/fabric.h"
 

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <coroutine>
 
-#include "base/executor.h"
+#include "base/event.h"
 #include "base/task.h"
 
 namespace musubi {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <deque>
 
-#include "base/executor.h"
+#include "base/event.h"
 
 namespace musubi {
 

@@ -10,7 +10,6 @@
 #include "config/configuration.h"
 #include "config/environment.h"
 #include "config/reference_page.h"
-#include "config/suggestion.h"
 #include "config/value.h"
 
 namespace musubi::config {

@@ -1,6 +1,6 @@
 // Messages of launcher and proxy over a link that changes, drops or repeats bytes: each such message is
 // refused before any byte of it is used, and neither end waits for a rest that does not come.
-#include "launch/hosts/channel.h"
+#include "launch/hosts/wire/channel.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "launch/hosts/message_bounds.h"
+#include "launch/hosts/wire/message.h"
 #include "os/clock.h"
 
 namespace musubi::launch {

@@ -1,7 +1,7 @@
 // Events of other hosts, as the launcher gets them for a trace.
 #include <gtest/gtest.h>
 
-#include "launch/hosts/event_parcels.h"
+#include "launch/hosts/wire/event_parcels.h"
 
 namespace musubi::launch {
 namespace {

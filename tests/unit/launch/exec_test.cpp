@@ -14,29 +14,29 @@
 #include <thread>
 
 #include "launch/exec/connect.h"
-#include "launch/exec/meeting.h"
+#include "launch/exec/rendezvous.h"
 
 namespace musubi::launch {
 namespace {
 
 using std::chrono::seconds;
 
-TEST(Card, SaysWhatWasPutIn) {
-  const Card card{"n1.cluster", "boot-pid:[4026531836]", 4711, 12, "00ff"};
-  auto parsed = parse_card(format(card));
+TEST(HostProof, SaysWhatWasPutIn) {
+  const HostProof card{"n1.cluster", "boot-pid:[4026531836]", 4711, 12, "00ff"};
+  auto parsed = parse_host_proof(format(card));
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(parsed.value(), card);
 }
 
-TEST(Card, AnythingElseIsRefused) {
+TEST(HostProof, AnythingElseIsRefused) {
   for (const char* text :
        {"", ",,,,", "n1,k,1,2", "n1,k,1,2,ff,", "n1,k,x,2,ff", "n1,k,-1,2,ff", "n1,k,1,99999999999,f"}) {
-    EXPECT_FALSE(parse_card(text).ok()) << text;
+    EXPECT_FALSE(parse_host_proof(text).ok()) << text;
   }
 }
 
-TEST(Door, SaysWhatWasPutInAndFits) {
-  Door door;
+TEST(LeaderAddress, SaysWhatWasPutInAndFits) {
+  LeaderAddress door;
   door.secret = std::string("\0\x01\xff,\n ", 6) + std::string(26, 'k');
   door.port = 4000;
   for (int i = 0; i < 40; ++i) {  // more than fit
@@ -49,7 +49,7 @@ TEST(Door, SaysWhatWasPutInAndFits) {
   const std::string text = format(door);
   EXPECT_LE(text.size(), value_bytes_max);
   EXPECT_EQ(text.find_first_of(" \n"), std::string::npos);
-  auto parsed = parse_door(text);
+  auto parsed = parse_leader_address(text);
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(parsed.value().secret, door.secret);
   EXPECT_EQ(parsed.value().port, 4000);
@@ -58,27 +58,27 @@ TEST(Door, SaysWhatWasPutInAndFits) {
   EXPECT_EQ(parsed.value().addresses[0].port(), 4000);
 }
 
-TEST(Door, AnythingElseIsRefused) {
+TEST(LeaderAddress, AnythingElseIsRefused) {
   const std::string address(2 * sizeof(os::SocketAddress), '0');  // an address of no family
   for (const std::string& text :
        {std::string(), std::string("0,1"), std::string("x,1,ff"), std::string("0,70000,ff"),
         std::string("0,1,f"), std::string("0,1,fg"), std::string("0,1,ff,00"), "0,1,ff," + address}) {
-    EXPECT_FALSE(parse_door(text).ok()) << text;
+    EXPECT_FALSE(parse_leader_address(text).ok()) << text;
   }
 }
 
-TEST(Mark, IsFoundByItsCardAndByNoOther) {
-  auto one = make_mark(), other = make_mark();
+TEST(HostMark, IsFoundByItsCardAndByNoOther) {
+  auto one = make_host_mark(), other = make_host_mark();
   ASSERT_TRUE(one.ok() && other.ok());
-  const Card own = one.value().card;
+  const HostProof own = one.value().card;
   EXPECT_TRUE(shares_host(own, other.value().card));
-  Card elsewhere = other.value().card;
+  HostProof elsewhere = other.value().card;
   elsewhere.kernel += "x";
   EXPECT_FALSE(shares_host(own, elsewhere));
-  Card of_another_file = other.value().card;
+  HostProof of_another_file = other.value().card;
   of_another_file.file = own.file;  // as a process with this number on another host might have
   EXPECT_FALSE(shares_host(own, of_another_file));
-  Card closed = other.value().card;
+  HostProof closed = other.value().card;
   other.value().file.close();
   EXPECT_FALSE(shares_host(own, closed));
 }
@@ -131,25 +131,25 @@ class BoardValues final : public KeyValues {
   std::uint32_t rank_;
 };
 
-void meet_as(Board& board, std::uint32_t rank, const std::function<void(Meeting)>& body) {
+void meet_as(Board& board, std::uint32_t rank, const std::function<void(Rendezvous)>& body) {
   BoardValues values(board, rank);
   auto meeting = meet(values, {});
   ASSERT_TRUE(meeting.ok()) << meeting.error().message;
   body(std::move(meeting).value());
 }
 
-TEST(Meeting, AllConnectWithRankZeroBySecret) {
+TEST(Rendezvous, AllConnectWithRankZeroBySecret) {
   Board board(5);
   std::vector<std::thread> others;
   for (std::uint32_t rank = 1; rank < 5; ++rank) {
-    others.emplace_back(meet_as, std::ref(board), rank, [rank](Meeting meeting) {
+    others.emplace_back(meet_as, std::ref(board), rank, [rank](Rendezvous meeting) {
       auto socket = call_rank_zero(meeting, seconds(20));
       ASSERT_TRUE(socket.ok()) << socket.error().message;
       const std::string word = std::to_string(rank);
       EXPECT_EQ(::send(socket.value().number(), word.data(), 1, 0), 1);
     });
   }
-  meet_as(board, 0, [](Meeting meeting) {
+  meet_as(board, 0, [](Rendezvous meeting) {
     EXPECT_EQ(meeting.places, std::vector<std::uint16_t>(5, 0));
     EXPECT_EQ(meeting.secret.size(), 32u);
     auto sockets = await_ranks(meeting, seconds(20));
@@ -165,9 +165,9 @@ TEST(Meeting, AllConnectWithRankZeroBySecret) {
   for (std::thread& other : others) other.join();
 }
 
-TEST(Meeting, AStrangerWithAnotherSecretDoesNotGetIn) {
+TEST(Rendezvous, AStrangerWithAnotherSecretDoesNotGetIn) {
   Board board(2);
-  std::thread other(meet_as, std::ref(board), 1, [](Meeting meeting) {
+  std::thread other(meet_as, std::ref(board), 1, [](Rendezvous meeting) {
     meeting.secret[0] = static_cast<char>(~meeting.secret[0]);
     auto socket = call_rank_zero(meeting, std::chrono::milliseconds(500));
     ASSERT_FALSE(socket.ok());
@@ -175,7 +175,7 @@ TEST(Meeting, AStrangerWithAnotherSecretDoesNotGetIn) {
               std::string::npos)
         << socket.error().message;
   });
-  meet_as(board, 0, [](Meeting meeting) {
+  meet_as(board, 0, [](Rendezvous meeting) {
     auto sockets = await_ranks(meeting, std::chrono::milliseconds(800));
     ASSERT_FALSE(sockets.ok());
     EXPECT_NE(sockets.error().message.find("in time: 1 on "), std::string::npos) << sockets.error().message;
@@ -184,16 +184,16 @@ TEST(Meeting, AStrangerWithAnotherSecretDoesNotGetIn) {
 }
 
 // A crowd of strangers that arrive first and send nothing, or nonsense.
-TEST(Meeting, StrangersKeepNobodyOut) {
+TEST(Rendezvous, StrangersKeepNobodyOut) {
   Board board(2);
   std::vector<os::FileDescriptor> strangers;
   std::promise<void> crowded;
-  std::thread other(meet_as, std::ref(board), 1, [&](Meeting meeting) {
+  std::thread other(meet_as, std::ref(board), 1, [&](Rendezvous meeting) {
     crowded.get_future().wait();
     auto socket = call_rank_zero(meeting, seconds(20));
     EXPECT_TRUE(socket.ok()) << socket.error().message;
   });
-  meet_as(board, 0, [&](Meeting meeting) {
+  meet_as(board, 0, [&](Rendezvous meeting) {
     for (int i = 0; i < 100; ++i) {
       strangers.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
       const os::SocketAddress& door = meeting.addresses.front();
@@ -210,10 +210,10 @@ TEST(Meeting, StrangersKeepNobodyOut) {
 
 // Strangers wait at a door and no descriptor is left for them: a message says so, and they are tried again
 // later.
-TEST(Meeting, ADoorWithoutFilesIsSaidAndCostsNoProcessor) {
+TEST(Rendezvous, ADoorWithoutFilesIsSaidAndCostsNoProcessor) {
   Board board(2);
-  std::thread other(meet_as, std::ref(board), 1, [](Meeting) {});
-  meet_as(board, 0, [&](Meeting meeting) {
+  std::thread other(meet_as, std::ref(board), 1, [](Rendezvous) {});
+  meet_as(board, 0, [&](Rendezvous meeting) {
     const os::SocketAddress& door = meeting.addresses.front();
     os::FileDescriptor stranger(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     ASSERT_EQ(::connect(stranger.number(), &door.any, door.bytes()), 0);
@@ -243,10 +243,10 @@ TEST(Meeting, ADoorWithoutFilesIsSaidAndCostsNoProcessor) {
 }
 
 // For as long as strangers keep coming, however fast.
-TEST(Meeting, StrangersWithoutEndDoNotOutlastThePatience) {
+TEST(Rendezvous, StrangersWithoutEndDoNotOutlastThePatience) {
   Board board(2);
-  std::thread other(meet_as, std::ref(board), 1, [](Meeting) {});
-  meet_as(board, 0, [&](Meeting meeting) {
+  std::thread other(meet_as, std::ref(board), 1, [](Rendezvous) {});
+  meet_as(board, 0, [&](Rendezvous meeting) {
     std::atomic<bool> over = false;
     const os::SocketAddress door = meeting.addresses.front();
     std::vector<std::thread> strangers;
@@ -266,7 +266,7 @@ TEST(Meeting, StrangersWithoutEndDoNotOutlastThePatience) {
   other.join();
 }
 
-TEST(Meeting, ARefusalOfRankZeroReachesAll) {
+TEST(Rendezvous, ARefusalOfRankZeroReachesAll) {
   Board board(3);
   const auto refused = [&](std::uint32_t rank, int status) {
     BoardValues values(board, rank);

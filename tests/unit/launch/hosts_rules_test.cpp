@@ -6,15 +6,13 @@
 #include <cctype>
 
 #include "base/random.h"
-#include "launch/hosts/channel.h"
-#include "launch/hosts/compare_facts.h"
-#include "launch/hosts/host_list.h"
-#include "launch/hosts/orders.h"
-#include "launch/hosts/refusals.h"
-#include "launch/hosts/rsh.h"
-#include "launch/hosts/silence.h"
-#include "launch/printable.h"
-#include "launch/verdict.h"
+#include "launch/hosts/launcher/host_link.h"
+#include "launch/hosts/launcher/hosts_plan.h"
+#include "launch/hosts/launcher/refusals.h"
+#include "launch/hosts/wire/channel.h"
+#include "launch/hosts/wire/orders.h"
+#include "launch/job_control.h"
+#include "launch/output_sink.h"
 
 namespace musubi::launch {
 namespace {
@@ -161,13 +159,13 @@ TEST(Refusals, AHostThatDiffersHasOneLine) {
                                       "host h3: a is 1"}));
 }
 
-TEST(Verdict, ALostHostTakesItsRanksAndIsNamed) {
-  Verdict verdict(4, false, {"h1", "h1", "h2", "h2"});
+TEST(JobOutcome, ALostHostTakesItsRanksAndIsNamed) {
+  JobOutcome verdict(4, false, {"h1", "h1", "h2", "h2"});
   verdict.joined(Rank(2));
   verdict.ended(Rank(2), 7, {false, 0});
   EXPECT_EQ(verdict.take_message(),
             "musubi: rank 2 (pid 7 on h2) exited with status 0 without ending the program; ending the job");
-  Verdict lost(4, false, {"h1", "h1", "h2", "h2"});
+  JobOutcome lost(4, false, {"h1", "h1", "h2", "h2"});
   lost.host_lost({2, 2}, 2, "host h2 is lost");
   EXPECT_EQ(lost.take_message(), "musubi: host h2 is lost; ending the job");
   EXPECT_EQ(lost.exit_status(), 125);
@@ -177,15 +175,15 @@ TEST(Verdict, ALostHostTakesItsRanksAndIsNamed) {
   EXPECT_EQ(lost.phase(), Phase::over);
 }
 
-TEST(Verdict, BehindAFinishALostHostIsNoFailureUnlessItHadTheLastWord) {
-  Verdict verdict(2, false, {"h1", "h2"});
+TEST(JobOutcome, BehindAFinishALostHostIsNoFailureUnlessItHadTheLastWord) {
+  JobOutcome verdict(2, false, {"h1", "h2"});
   verdict.finished(Rank(0), 3);
   verdict.host_lost({1, 1}, 1, "host h2 is lost");
   EXPECT_EQ(verdict.take_message(), "");
   verdict.ended(Rank(0), 1, {false, 3});
   EXPECT_EQ(verdict.phase(), Phase::over);
   EXPECT_EQ(verdict.exit_status(), 3);
-  Verdict unfinished(2, false, {"h1", "h2"});
+  JobOutcome unfinished(2, false, {"h1", "h2"});
   unfinished.finished(Rank(1), 3);
   unfinished.host_lost({1, 1}, 1, "host h2 is lost");
   EXPECT_NE(unfinished.take_message(), "");
@@ -271,7 +269,7 @@ TEST(Orders, ComeAsTheyWereGivenAndDamageIsAnError) {
   order.welcome = {std::string("\0\xff secret", 9), {0, 0, 1, 1}, {}};
   order.host_timeout = std::chrono::seconds(10);
   const std::string bytes = encode(order);
-  auto read_order = decode_order(bytes);
+  auto read_order = decode<JobOrder>(bytes);
   ASSERT_TRUE(read_order.ok());
   EXPECT_EQ(read_order.value().arguments, order.arguments);
   EXPECT_EQ(read_order.value().environment, order.environment);
@@ -282,10 +280,10 @@ TEST(Orders, ComeAsTheyWereGivenAndDamageIsAnError) {
   EXPECT_EQ(read_order.value().host_timeout, order.host_timeout);
   Random random(1);
   for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
-    EXPECT_FALSE(decode_order(bytes.substr(0, cut)).ok());
+    EXPECT_FALSE(decode<JobOrder>(bytes.substr(0, cut)).ok());
     std::string damaged = bytes;
     damaged[cut] = static_cast<char>(random.below(256));
-    (void)decode_order(damaged);  // an error or another order; never a crash
+    (void)decode<JobOrder>(damaged);  // an error or another order; never a crash
   }
 }
 
@@ -299,7 +297,8 @@ TEST(Orders, StatesOfThreadsComeWhole) {
   thread.held = {4, 5};
   thread.stopped = true;
   thread.kernel_call = "0 0x3";
-  auto read_states = decode_states(encode(std::vector<RankState>{{Rank(3), 11, 2, {thread}}}));
+  auto read_states =
+      decode<std::vector<RankState>>(encode(std::vector<RankState>{{Rank(3), 11, 2, {thread}}}));
   ASSERT_TRUE(read_states.ok());
   const RankState& state = read_states.value().at(0);
   EXPECT_EQ(state.process, 11);

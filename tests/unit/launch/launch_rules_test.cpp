@@ -10,13 +10,11 @@
 
 #include "base/random.h"
 #include "bootstrap/local/frame.h"
-#include "bootstrap/local/gathered.h"
 #include "bootstrap/local/invitation.h"
-#include "launch/gather_round.h"
 #include "launch/job_control.h"
-#include "launch/line_buffer.h"
+#include "launch/local/rank_link.h"
+#include "launch/output_relay.h"
 #include "launch/user_signals.h"
-#include "launch/verdict.h"
 
 namespace musubi::launch {
 namespace {
@@ -30,8 +28,8 @@ constexpr Ending killed(int signal) {
   return {true, signal};
 }
 
-TEST(Verdict, OrderlyEnd) {
-  Verdict verdict(3, false);
+TEST(JobOutcome, OrderlyEnd) {
+  JobOutcome verdict(3, false);
   verdict.finished(Rank(1), 42);
   EXPECT_EQ(verdict.phase(), Phase::finishing);
   verdict.ended(Rank(0), 100, killed(SIGTERM));
@@ -45,8 +43,8 @@ TEST(Verdict, OrderlyEnd) {
 }
 
 // As a rank does whose process becomes another program.
-TEST(Verdict, AFinishWithoutStatusTakesThatOfTheProcess) {
-  Verdict verdict(2, false);
+TEST(JobOutcome, AFinishWithoutStatusTakesThatOfTheProcess) {
+  JobOutcome verdict(2, false);
   verdict.finished(Rank(0), -1);
   verdict.ended(Rank(1), 101, exited(0));
   verdict.ended(Rank(0), 100, exited(7));
@@ -55,25 +53,25 @@ TEST(Verdict, AFinishWithoutStatusTakesThatOfTheProcess) {
   EXPECT_EQ(verdict.take_message(), "");
 }
 
-TEST(Verdict, ARankThatNeverJoinedIsSaidToHaveLostThePreload) {
-  Verdict verdict(2, false);
+TEST(JobOutcome, ARankThatNeverJoinedIsSaidToHaveLostThePreload) {
+  JobOutcome verdict(2, false);
   verdict.ended(Rank(0), 100, exited(0));
   EXPECT_EQ(verdict.exit_status(), 1);
   EXPECT_NE(verdict.take_message().find("without joining the job: a program in front has lost LD_PRELOAD"),
             std::string::npos);
-  Verdict not_found(2, false);
+  JobOutcome not_found(2, false);
   not_found.ended(Rank(0), 100, exited(127));
   EXPECT_EQ(not_found.take_message(),
             "musubi: rank 0 (pid 100) exited with status 127 without joining the job; ending the job");
 }
 
-TEST(Verdict, FirstFinishAndFirstFailureSpeakForTheJob) {
-  Verdict finished(2, false);
+TEST(JobOutcome, FirstFinishAndFirstFailureSpeakForTheJob) {
+  JobOutcome finished(2, false);
   finished.finished(Rank(0), 3);
   finished.finished(Rank(1), 4);
   finished.aborted(Rank(1), 1, 5, "late");
   EXPECT_EQ(finished.exit_status(), 3);
-  Verdict failed(3, false);
+  JobOutcome failed(3, false);
   failed.ended(Rank(2), 4711, killed(SIGKILL));
   failed.aborted(Rank(1), 1, 5, "rank 2 is silent");
   failed.finished(Rank(0), 0);
@@ -86,9 +84,9 @@ TEST(Verdict, FirstFinishAndFirstFailureSpeakForTheJob) {
   EXPECT_EQ(failed.take_message(), "");
 }
 
-TEST(Verdict, AnAbortNamesTheHostsOfTheRanksThatItSpeaksOf) {
+TEST(JobOutcome, AnAbortNamesTheHostsOfTheRanksThatItSpeaksOf) {
   const auto said = [](std::string_view reason, std::vector<std::string> hosts) {
-    Verdict verdict(3, false, std::move(hosts));
+    JobOutcome verdict(3, false, std::move(hosts));
     verdict.aborted(Rank(2), 17, 5, reason);
     return verdict.take_message();
   };
@@ -105,8 +103,8 @@ TEST(Verdict, AnAbortNamesTheHostsOfTheRanksThatItSpeaksOf) {
   EXPECT_EQ(said("rank 1 has lost rank 0", {}), "musubi: rank 1 has lost rank 0; ending the job");
 }
 
-TEST(Verdict, RankZeroHasTimeToEndThoughAnotherOneFinishedFirst) {
-  Verdict verdict(3, false);
+TEST(JobOutcome, RankZeroHasTimeToEndThoughAnotherOneFinishedFirst) {
+  JobOutcome verdict(3, false);
   verdict.finished(Rank(2), 7);
   verdict.finished(Rank(1), 7);
   verdict.ended(Rank(2), 102, exited(0));
@@ -118,7 +116,7 @@ TEST(Verdict, RankZeroHasTimeToEndThoughAnotherOneFinishedFirst) {
   verdict.ended(Rank(0), 100, exited(0));
   EXPECT_EQ(verdict.phase(), Phase::over);
   EXPECT_EQ(verdict.exit_status(), 7);
-  Verdict failed(2, false);
+  JobOutcome failed(2, false);
   failed.ended(Rank(1), 101, killed(SIGKILL));
   failed.finished(Rank(0), 0);
   EXPECT_EQ(failed.phase(), Phase::failing);
@@ -134,60 +132,60 @@ struct Killings final : JobControl::Commands {
 
 TEST(JobControl, NobodyIsKilledOnceRankZeroFinishesLate) {
   Killings ranks;
-  JobControl control(Verdict(2, false), std::chrono::nanoseconds(100), ranks);
-  control.verdict().finished(Rank(1), 0);
-  control.verdict().ended(Rank(1), 101, exited(0));
+  JobControl control(JobOutcome(2, false), std::chrono::nanoseconds(100), ranks);
+  control.outcome().finished(Rank(1), 0);
+  control.outcome().ended(Rank(1), 101, exited(0));
   control.follow(1000);
   EXPECT_EQ(control.deadline_ns(), 1100);
-  control.verdict().finished(Rank(0), 0);
+  control.outcome().finished(Rank(0), 0);
   control.follow(1050);
   control.follow(2000);
   EXPECT_FALSE(ranks.killed);
 }
 
-TEST(Verdict, WhoWasKilledForWantOfMemoryIsToldSo) {
-  Verdict verdict(2, false);
+TEST(JobOutcome, WhoWasKilledForWantOfMemoryIsToldSo) {
+  JobOutcome verdict(2, false);
   verdict.memory_ran_out();
   verdict.ended(Rank(1), 7, killed(SIGKILL));
   EXPECT_NE(verdict.take_message().find("SIGKILL) because memory ran out: give the job more memory"),
             std::string::npos);
-  Verdict crashed(2, false);
+  JobOutcome crashed(2, false);
   crashed.memory_ran_out();
   crashed.ended(Rank(1), 7, killed(SIGSEGV));
   EXPECT_EQ(crashed.take_message().find("memory"), std::string::npos);
 }
 
-TEST(Verdict, ExitWithoutFinishIsAFailure) {
-  Verdict verdict(2, false);
+TEST(JobOutcome, ExitWithoutFinishIsAFailure) {
+  JobOutcome verdict(2, false);
   verdict.ended(Rank(1), 7, exited(0));
   EXPECT_EQ(verdict.phase(), Phase::failing);
   EXPECT_EQ(verdict.exit_status(), 1);
   EXPECT_NE(verdict.take_message(), "");
 }
 
-TEST(Verdict, CrashInTheExitHandlersIsTheProgramsCrash) {
-  Verdict verdict(2, false);
+TEST(JobOutcome, CrashInTheExitHandlersIsTheProgramsCrash) {
+  JobOutcome verdict(2, false);
   verdict.finished(Rank(0), 0);
   verdict.ended(Rank(0), 7, killed(SIGSEGV));
   EXPECT_EQ(verdict.phase(), Phase::failing);
   EXPECT_EQ(verdict.exit_status(), 139);
 }
 
-TEST(Verdict, PlainProgramsMayLeaveOneByOne) {
-  Verdict verdict(2, true);
+TEST(JobOutcome, PlainProgramsMayLeaveOneByOne) {
+  JobOutcome verdict(2, true);
   verdict.ended(Rank(1), 7, exited(0));
   EXPECT_EQ(verdict.phase(), Phase::running);
   verdict.ended(Rank(0), 7, exited(0));
   EXPECT_EQ(verdict.phase(), Phase::over);
   EXPECT_EQ(verdict.exit_status(), 0);
-  Verdict joined(2, true);
+  JobOutcome joined(2, true);
   joined.ended(Rank(1), 7, exited(0));
   joined.joined(Rank(0));
   EXPECT_EQ(joined.phase(), Phase::failing) << "rank 0 would wait for rank 1 for ever";
 }
 
-TEST(Verdict, SignalsThatWereAskedForNeedNoLine) {
-  Verdict verdict(1, false);
+TEST(JobOutcome, SignalsThatWereAskedForNeedNoLine) {
+  JobOutcome verdict(1, false);
   verdict.passed_on(SIGINT);
   verdict.ended(Rank(0), 7, killed(SIGINT));
   EXPECT_EQ(verdict.exit_status(), 130);

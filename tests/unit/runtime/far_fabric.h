@@ -41,8 +41,8 @@ class FarFabric final : public fabric::Fabric {
   void wake() noexcept override { near_.wake(); }
   void wait_for_service() noexcept override { near_.wait_for_service(); }
   void wake_service() noexcept override { near_.wake_service(); }
-  void begin_looks() noexcept override { ++looks_; }
-  void end_looks() noexcept override { --looks_; }
+  void begin_polling() noexcept override { ++looks_; }
+  void end_polling() noexcept override { --looks_; }
   std::byte* direct(Rank peer, fabric::RegionId region) noexcept override {
     return is_near(peer) ? near_.direct(peer, region) : nullptr;
   }

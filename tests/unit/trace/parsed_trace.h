@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "trace/events.h"
+#include "trace/event_log.h"
 
 namespace musubi::test {
 

@@ -86,7 +86,7 @@ std::size_t Runs::length_max(const HeldBlock& next, std::size_t block_bytes) con
   MUSUBI_CHECK(block_bytes != 0);
   constexpr std::size_t lines_per_run = 8;
   const Parameters& parameters = ground_.parameters;
-  const std::size_t line_bytes = ground_.fabric.capabilities(source_of(next).rank).line_bytes;
+  const std::size_t line_bytes = ground_.fabric.capabilities(source_of(next).rank).bandwidth_delay_bytes;
   const std::size_t bytes =
       std::max(parameters.run_bytes_max, std::min(parameters.far_run_bytes_max, lines_per_run * line_bytes));
   return std::min(Run::blocks_max, bytes / block_bytes);
