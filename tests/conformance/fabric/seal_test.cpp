@@ -1,8 +1,8 @@
 // The port's suite on the engine over sealed transports: with checksums, and with each cipher.
 #include "fabric/seal/sealed_transport.h"
 
-#include "loopback.h"
 #include "fabric_suite.h"
+#include "loopback.h"
 #include "network_ranks.h"
 #include "service_threads.h"
 #include "waiting_suite.h"
