@@ -191,13 +191,13 @@ TEST(AtomicsLitmus, FlagsMayLieInStacks) {
 // Data that an acquire itself fetches for a stack is visible before other threads may open the block of the
 // flag.
 TEST(AtomicsLitmus, DataMayLieInStacks) {
-  EXPECT_EQ(worlds_with_failures({.nodes = 3, .threads = 2, .flags_on_stacks = true, .times = 8}), 0u);
+  EXPECT_EQ(worlds_with_failures({.nodes = 3, .threads = 2, .flags_on_stacks = true, .times = 4}), 0u);
 }
 
 // The flag in one stack of a rank, its data in another.
 TEST(AtomicsLitmus, FlagsOfOneStackComeAfterTheDataOfAnother) {
   EXPECT_EQ(
-      worlds_with_failures({.nodes = 3, .threads = 2, .flags_on_stacks = true, .times = 8, .stacks = 2}), 0u);
+      worlds_with_failures({.nodes = 3, .threads = 2, .flags_on_stacks = true, .times = 4, .stacks = 2}), 0u);
 }
 
 TEST(AtomicsLitmus, LocksOfOthersShowNoFlagTooSoon) {
