@@ -9,7 +9,8 @@
 
 namespace musubi::coherence {
 
-// Figure 3 of paper TS. "Dirty" = private bytes may differ from the twin (the public copy).
+// Figure 3 of paper TS. "Dirty" = private bytes may differ from the twin (the public copy). Pinned blocks are
+// valid and dirty in the state invalid_clean: ask is_valid() and is_dirty() (rules/states.h).
 enum class State : std::uint8_t {
   invalid_clean,  // zero: every block at start
   invalid_dirty,
@@ -37,7 +38,8 @@ struct Copy {
   bool rested : 1;      // at its home, since it was last open: other ranks may have operated on it here
 };
 
-// The public copy here, as far as its words do not tell (BlockWords::has_public_copy()).
+// The public copy here. The block's words tell whether there is one: Ground::has_public_copy(), or
+// BlockWords::has_public_copy() of a snapshot.
 struct Published {
   bool equals : 1;       // clean: it has the same bytes as the private ones
   bool given_up : 1;     // readers take the live bytes; this rank has released no version since
@@ -94,15 +96,17 @@ struct Habits {
 };
 
 // The rank's own record, guarded by the block's gate. Zero bytes are the initial state, so an idle table
-// costs no memory. rules/invariants.h has its invariants.
+// costs no memory. rules/invariants.h has its invariants. Two states are the whole rank's and not here:
+// quiescence and order (Ground::is_quiescent(), Ground::keeps_order()).
 struct Entry {
   Version held;  // the version cached, and until when it may be held; write_ts 0: all bytes zero
   Knowledge known;
-  // For bytes that are closed or held back: the number of acquires in order that had begun when the bytes
-  // came; 0: none came.
+  // For bytes that are closed or held back: the number of acquires in order (AcquiresInOrder) that had begun
+  // when the bytes came; 0: none came.
   std::uint32_t came_in;
-  std::uint32_t compared_in;  // the quiescent state in which private bytes and twin were found equal; 0: none
-  std::uint32_t named;        // name_of_version() of the version that this rank has named last; 0: none yet
+  // The quiescent state (Quiescence::number()) in which private bytes and twin were found equal; 0: none.
+  std::uint32_t compared_in;
+  std::uint32_t named;  // name_of_version() of the version that this rank has named last; 0: none yet
   Copy copy;
   Published published;
   Queues queues;

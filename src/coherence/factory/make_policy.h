@@ -34,7 +34,7 @@ struct PolicyArguments {
 struct MadeProtocol {
   std::unique_ptr<Protocol> protocol;
   const Migrating* migrating = nullptr;   // in `protocol`; null: not among its policies
-  PageManagers* page_managers = nullptr;  // the same of `entry`
+  PageManagers* page_managers = nullptr;  // of the policy entry in `protocol`; null: as above
 };
 
 MadeProtocol make_policy(Policy policy, const PolicyArguments& arguments);

@@ -110,9 +110,11 @@ constexpr const char* broken_one(std::span<const Invariant> invariants, const Bl
   }
   return nullptr;
 }
+// When a task leaves the gate.
 constexpr const char* broken_at_gate(const BlockAtRank& b) {
   return broken_one(std::span(all_invariants).first(invariants_at_gates), b);
 }
+// When no task is at work on the block, whether it rests (BlockWords::rests()) or not.
 constexpr const char* broken_at_rest(const BlockAtRank& b) {
   return broken_one(all_invariants, b);
 }

@@ -13,4 +13,11 @@ namespace musubi::image {
 // that does neither in time is killed, with a message. REQUIRES: the process is a rank.
 pid_t fork_rank(Descriptors& descriptors, Children& children) noexcept;
 
+// Arranges that no child, however made, acts as the rank. Once, by join_job.
+void prepare_for_children() noexcept;
+
+// In such a child: suppresses the parent's warning about a child that works without exec. Elsewhere no
+// effect.
+void note_exec_of_child() noexcept;
+
 }  // namespace musubi::image

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "config/environment.h"
-#include "image/process/exported_symbol.h"
+#include "image/process/real_function.h"
 
 namespace musubi::image {
 namespace {

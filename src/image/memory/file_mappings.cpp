@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "image/process/call_result.h"
-#include "image/process/refused_call.h"
+#include "image/process/refusal.h"
 #include "os/mapping_calls.h"
 #include "os/memory.h"
 

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "image/memory/address_slice.h"
 #include "image/memory/map_request.h"
 #include "image/memory/mapped_areas.h"
 #include "image/process/owner_calls.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "image/process/job_words.h"
-#include "image/process/refused_call.h"
+#include "image/process/refusal.h"
 
 namespace musubi::image {
 namespace {

@@ -16,7 +16,7 @@
 #include "base/cause.h"
 #include "image/process/call_result.h"
 #include "image/process/open_file_limit.h"
-#include "image/process/refused_call.h"
+#include "image/process/refusal.h"
 #include "os/errno_kept.h"
 #include "os/own_files.h"
 

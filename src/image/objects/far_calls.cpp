@@ -1,4 +1,5 @@
 #include "image/objects/far_calls.h"
+#include "image/process/call_result.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -7,7 +8,7 @@
 #include <memory>
 #include <new>
 
-#include "image/process/refused_call.h"
+#include "image/process/refusal.h"
 #include "image/process/remote_procedures.h"
 
 namespace musubi::image {
@@ -20,11 +21,6 @@ constexpr std::size_t data_bytes_max = 1808;  // in each direction
 
 bool is_sent(std::size_t bytes, bool is_result) {
   return !is_result || bytes <= two_way_bytes_max;
-}
-
-std::int64_t fail(int error) {
-  errno = error;
-  return -1;
 }
 
 std::int64_t refuse_far_call() {

@@ -10,7 +10,7 @@
 
 #include "image/process/call_result.h"
 #include "image/process/real_function.h"
-#include "image/process/refused_call.h"
+#include "image/process/refusal.h"
 #include "os/memory.h"
 
 namespace musubi::image {

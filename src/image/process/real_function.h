@@ -1,5 +1,8 @@
-// The C library's functions that this library interposes.
+// The C library's functions that this library interposes, and symbols of one library, without the dynamic
+// linker's search order.
 #pragma once
+
+#include <link.h>
 
 #include "image/process/call_as.h"
 
@@ -13,5 +16,9 @@ LookUp c_library_dlsym() noexcept;
 
 // Ends this process at once through the kernel's exit_group, past every wrapper. Signal-safe.
 [[noreturn]] void exit_process(int status) noexcept;
+
+// The address of the symbol of that name that `object` exports, or null. Ignores versions and does not call
+// the resolver of an indirect function. Allocates nothing.
+void* exported_address(const link_map& object, const char* name);
 
 }  // namespace musubi::image

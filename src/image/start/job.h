@@ -70,8 +70,10 @@ struct Job {
   bool is_first_rank() const noexcept { return runtime.self() == Rank{0}; }
 };
 
-// Makes `job` the job of this process. Once, by join_job.
-void set_job(Job& job) noexcept;
+// Runs the constructors of private libraries, joins the job, reserves the shared space and shares the heap.
+// Ends the process with a one-line message on failure. Collective. Called once, by the initial thread, before
+// the constructors of the program and of shared libraries.
+Job& join_job(const ProgramArguments& arguments);
 
 // The job of this process; null before join_job, in a process that is no rank, and in a forked child of a
 // rank. Any thread, signal-safe.

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
-#include "image/process/program_strings.h"
+#include "heap/heap.h"
+#include "image/process/refusal.h"
 #include "image/process/stack_bounds.h"
 #include "image/start/library_loading.h"
 #include "image/start/patched_atomics.h"
@@ -90,6 +92,25 @@ pthread_t start_thread(Program& program) {
         "hold the program's thread-local storage, or the limit on threads");
   }
   return thread;
+}
+
+// A copy of a null-terminated list, list and strings, in this rank's part of the shared heap: the kernel put
+// the strings above the initial stack, in private memory, but a program passes their addresses on.
+char** copy_strings(char* const* strings) {
+  std::size_t count = 0, bytes = 0;
+  for (; strings[count] != nullptr; ++count) bytes += std::strlen(strings[count]) + 1;
+  const std::size_t list_bytes = (count + 1) * sizeof(char*);
+  auto* const memory = static_cast<char*>(heap::process_heap.allocate_shared(list_bytes + bytes));
+  if (memory == nullptr) refuse(1, "the shared heap is too small for the arguments: raise MUSUBI_HEAP_BYTES");
+  auto** const list = reinterpret_cast<char**>(memory);
+  char* next = memory + list_bytes;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t length = std::strlen(strings[i]) + 1;
+    list[i] = static_cast<char*>(std::memcpy(next, strings[i], length));
+    next += length;
+  }
+  list[count] = nullptr;
+  return list;
 }
 
 }  // namespace

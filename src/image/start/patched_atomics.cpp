@@ -10,7 +10,7 @@
 #include "atomics/scan_cache.h"
 #include "atomics/site.h"
 #include "image/libraries/loaded_objects.h"
-#include "image/process/refused_call.h"
+#include "image/process/refusal.h"
 #include "omp/open_singles.h"
 #include "omp/thread.h"
 #include "os/signal_frame.h"

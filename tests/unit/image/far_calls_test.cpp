@@ -11,38 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "looped_runtime.h"
+
 namespace musubi::image {
 namespace {
-
-// Carries each call to the handler and counts it.
-class LoopedRuntime final : public runtime::Runtime, private runtime::RemoteCalls {
- public:
-  LoopedRuntime() : Runtime(Rank{0}, bootstrap::Hosts::one(2), settings_, counters_) {
-    Interfaces interfaces;
-    interfaces.remote_calls = this;
-    give(interfaces);
-  }
-  int calls = 0;
-  std::size_t sent_bytes = 0;
-
- private:
-  void serve(runtime::ProcedureId, runtime::Procedure& procedure) noexcept override { served_ = &procedure; }
-  runtime::Answer call(Rank, runtime::ProcedureId, std::span<const std::byte> request,
-                       std::span<std::byte> reply) override {
-    ++calls;
-    sent_bytes += request.size();
-    return served_->run(Rank{0}, request, reply);
-  }
-  Task<runtime::Answer> ask(Rank, runtime::ProcedureId, std::span<const std::byte>,
-                            std::span<std::byte>) override {
-    std::abort();
-  }
-  std::int64_t call_others(runtime::ProcedureId, std::span<const std::byte>) override { return 0; }
-
-  config::Settings settings_;
-  trace::Counters counters_;
-  runtime::Procedure* served_ = nullptr;
-};
 
 enum Number : std::uint16_t { reads, writes, writes_parts, doubles, stays };
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "image/process/exported_symbol.h"
+#include "image/process/real_function.h"
 
 namespace musubi::image {
 namespace {

@@ -15,22 +15,11 @@
 #include "image/symbols/far_functions.h"
 #include "image/symbols/files/record_locks.h"
 #include "image/symbols/kernel_access.h"
-#include "image/symbols/next_function.h"
 #include "os/own_files.h"
 
 namespace {
 
-using musubi::image::call_far;
-using musubi::image::current_job;
-using musubi::image::far_number;
-using musubi::image::from_word;
-using musubi::image::Job;
-using musubi::image::job_of_memory;
-using musubi::image::job_of_ranks;
-using musubi::image::KernelAccess;
-using musubi::image::Next;
-using musubi::image::OwnWrapper;
-using musubi::image::to_word;
+using namespace musubi::image;
 
 constinit Next<int (*)(int)> next_close("close");
 constinit Next<int (*)(int, int)> next_dup2("dup2");
@@ -118,7 +107,7 @@ int control_file(int file, int command, void* argument) {
       return control_far(*job, access, OwnWrapper::fcntl,
                          {to_word(file), to_word(command), to_word(argument)}, bytes_of_control(command));
     }
-    if (musubi::image::is_of_record_lock(command) && job_of_ranks() != nullptr)
+    if (is_of_record_lock(command) && job_of_ranks() != nullptr)
       return musubi::image::lock_record(*job, file, command, argument);
   }
   return next_fcntl.get()(file, command, argument);

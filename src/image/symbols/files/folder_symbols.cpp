@@ -18,17 +18,13 @@
 #include "image/symbols/exported.h"
 #include "image/symbols/far_functions.h"
 #include "image/symbols/kernel_access.h"
-#include "image/symbols/next_function.h"
 #include "os/system_call.h"
+
+using namespace musubi::image;
 
 namespace {
 
 using musubi::heap::process_heap;
-using musubi::image::Job;
-using musubi::image::job_of_memory;
-using musubi::image::job_of_ranks;
-using musubi::image::KernelAccess;
-using musubi::image::Next;
 
 class Folder {
  public:
@@ -88,7 +84,6 @@ class Folder {
 
   // Reads a directory that a rank of another host has open.
   long far_entries(KernelAccess& access, char* entries) noexcept {
-    using namespace musubi::image;
     constexpr std::size_t bytes = 1536;  // of one message
     const std::array<std::uint64_t, 3> arguments{to_word(file_), to_word(entries), bytes};
     const std::int64_t result =
@@ -196,20 +191,16 @@ MUSUBI_EXPORT int dirfd(DIR* stream) noexcept {
 // dirent.h may map readdir64 to readdir; the layouts are equal. The wrappers therefore have names of their
 // own.
 static_assert(sizeof(dirent) == sizeof(dirent64));
-MUSUBI_EXPORT dirent* wrapped_readdir(DIR* stream) __asm__("readdir");
-dirent* wrapped_readdir(DIR* stream) {
+MUSUBI_WRAPPER(dirent*, readdir, (DIR * stream)) {
   return read_entry(stream);
 }
-MUSUBI_EXPORT dirent* wrapped_readdir64(DIR* stream) __asm__("readdir64");
-dirent* wrapped_readdir64(DIR* stream) {
+MUSUBI_WRAPPER(dirent*, readdir64, (DIR * stream)) {
   return read_entry(stream);
 }
-MUSUBI_EXPORT int wrapped_readdir_r(DIR* stream, dirent* entry, dirent** result) __asm__("readdir_r");
-int wrapped_readdir_r(DIR* stream, dirent* entry, dirent** result) {
+MUSUBI_WRAPPER(int, readdir_r, (DIR * stream, dirent* entry, dirent** result)) {
   return read_entry_into(stream, entry, result);
 }
-MUSUBI_EXPORT int wrapped_readdir64_r(DIR* stream, dirent* entry, dirent** result) __asm__("readdir64_r");
-int wrapped_readdir64_r(DIR* stream, dirent* entry, dirent** result) {
+MUSUBI_WRAPPER(int, readdir64_r, (DIR * stream, dirent* entry, dirent** result)) {
   return read_entry_into(stream, entry, result);
 }
 

@@ -8,7 +8,6 @@
 #include "image/symbols/exported.h"
 #include "image/symbols/far_functions.h"
 #include "image/symbols/files/record_locks.h"
-#include "image/symbols/next_function.h"
 #include "os/clock.h"
 
 namespace musubi::image {
@@ -85,11 +84,9 @@ int lock_section(int file, int operation, off_t bytes) {
 }  // namespace
 }  // namespace musubi::image
 
-MUSUBI_EXPORT int wrapped_lockf(int file, int operation, off_t bytes) __asm__("lockf");
-int wrapped_lockf(int file, int operation, off_t bytes) {
+MUSUBI_WRAPPER(int, lockf, (int file, int operation, off_t bytes)) {
   return musubi::image::lock_section(file, operation, bytes);
 }
-MUSUBI_EXPORT int wrapped_lockf64(int file, int operation, off_t bytes) __asm__("lockf64");
-int wrapped_lockf64(int file, int operation, off_t bytes) {
+MUSUBI_WRAPPER(int, lockf64, (int file, int operation, off_t bytes)) {
   return musubi::image::lock_section(file, operation, bytes);
 }

@@ -17,7 +17,6 @@
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/kernel_access.h"
-#include "image/symbols/next_function.h"
 #include "os/binding.h"
 
 namespace {
@@ -170,8 +169,7 @@ musubi::image::Job* job_with_table() {
 
 }  // namespace
 
-MUSUBI_EXPORT int wrapped_hcreate(size_t count) __asm__("hcreate");
-int wrapped_hcreate(size_t count) {
+MUSUBI_WRAPPER(int, hcreate, (size_t count)) {
   static constinit Next<int (*)(size_t)> next("hcreate");
   musubi::image::Job* const job = job_with_table();
   if (job == nullptr) return next.get()(count);
@@ -186,8 +184,7 @@ int wrapped_hcreate(size_t count) {
                              reinterpret_cast<std::uint64_t>(table));
   return 1;
 }
-MUSUBI_EXPORT ENTRY* wrapped_hsearch(ENTRY item, ACTION action) __asm__("hsearch");
-ENTRY* wrapped_hsearch(ENTRY item, ACTION action) {
+MUSUBI_WRAPPER(ENTRY*, hsearch, (ENTRY item, ACTION action)) {
   static constinit Next<ENTRY* (*)(ENTRY, ACTION)> next("hsearch");
   musubi::image::Job* const job = job_with_table();
   if (job == nullptr) return next.get()(item, action);
@@ -200,8 +197,7 @@ ENTRY* wrapped_hsearch(ENTRY item, ACTION action) {
   }
   return found;
 }
-MUSUBI_EXPORT void wrapped_hdestroy() __asm__("hdestroy");
-void wrapped_hdestroy() {
+MUSUBI_WRAPPER(void, hdestroy, ()) {
   static constinit Next<void (*)()> next("hdestroy");
   musubi::image::Job* const job = job_with_table();
   if (job == nullptr) return next.get()();

@@ -11,15 +11,12 @@
 #include "image/start/job.h"
 #include "image/symbols/calling_library.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 #include "os/mapping_calls.h"
 
 namespace {
 
 using musubi::heap::process_heap;
-using musubi::image::current_job;
-using musubi::image::Job;
-using musubi::image::Mappings;
+using namespace musubi::image;
 namespace os = musubi::os;
 
 // Null if the call goes to the kernel unchanged. Signal-safe, and usable before any constructor has run.
@@ -35,7 +32,7 @@ Mappings* mappings_for(const void* caller) {
 void* map(void* wanted, size_t bytes, int protection, int flags, int file, off_t offset, const void* caller) {
   Job* const job = job_for(caller);
   // Mappings of private libraries such as drivers stay private to this process.
-  if (job != nullptr && !musubi::image::is_in_private_library(*job, caller)) {
+  if (job != nullptr && !is_in_private_library(*job, caller)) {
     if ((flags & MAP_ANONYMOUS) == 0) job->descriptors.make_usable(file);
     return job->mappings.map({wanted, bytes, protection, flags, file, offset});
   }

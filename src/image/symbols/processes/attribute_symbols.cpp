@@ -16,18 +16,11 @@
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/kernel_access.h"
-#include "image/symbols/next_function.h"
 #include "os/system_call.h"
 
 namespace {
 
-using musubi::image::Attributes;
-using musubi::image::current_job;
-using musubi::image::Job;
-using musubi::image::job_of_memory;
-using musubi::image::job_of_ranks;
-using musubi::image::KernelAccess;
-using musubi::image::Next;
+using namespace musubi::image;
 using Change = Attributes::Change;
 
 void spread(Change change, int number, std::string_view text) {
@@ -135,11 +128,11 @@ MUSUBI_EXPORT pid_t getppid() noexcept {
 // pthread_atfork calls it. Code has the same addresses on all ranks.
 MUSUBI_EXPORT int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(),
                                     void* object) noexcept {
-  const musubi::image::Job* const job = musubi::image::current_job();
+  const musubi::image::Job* const job = current_job();
   if (job == nullptr || !job->program_runs() || job->runtime.ranks() == 1)
     return next_register.get()(prepare, parent, child, object);
   const musubi::image::ForkHandlers handlers{prepare, parent, child};
-  musubi::image::add_fork_handlers(handlers);
+  add_fork_handlers(handlers);
   spread(Change::fork_handlers, 0, {reinterpret_cast<const char*>(&handlers), sizeof handlers});
   return 0;
 }

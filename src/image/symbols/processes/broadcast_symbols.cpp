@@ -6,7 +6,6 @@
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/far_functions.h"
-#include "image/symbols/next_function.h"
 
 namespace musubi::image {
 namespace {

@@ -7,7 +7,6 @@
 #include "image/start/job.h"
 #include "image/start/library_loading.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 
 namespace {
 

@@ -10,26 +10,19 @@
 #include <vector>
 
 #include "config/environment.h"
-#include "image/children/child_of_rank.h"
+#include "image/children/fork.h"
 #include "image/process/open_file_limit.h"
 #include "image/process/refusal.h"
-#include "image/process/refused_call.h"
 #include "image/start/invited_environment.h"
 #include "image/start/job.h"
 #include "image/start/program_exit.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/kernel_access.h"
-#include "image/symbols/next_function.h"
 #include "os/binding.h"
 
 namespace {
 
-using musubi::image::current_job;
-using musubi::image::InvitedEnvironment;
-using musubi::image::Job;
-using musubi::image::job_of_memory;
-using musubi::image::KernelAccess;
-using musubi::image::Next;
+using namespace musubi::image;
 
 // A null-terminated list of texts in private memory.
 class PrivateTexts {
@@ -71,7 +64,7 @@ int spawn(Spawn next, pid_t* process, const char* path, const posix_spawn_file_a
   const int error = next(&made, private_path.c_str(), actions != nullptr ? &private_actions : nullptr,
                          attributes != nullptr ? &private_attributes : nullptr, private_arguments.get(),
                          private_environment.get());
-  if (error == 0) musubi::image::give_users_limit(made);
+  if (error == 0) give_users_limit(made);
   if (error == 0 && process != nullptr) *process = made;
   return error;
 }
@@ -81,7 +74,7 @@ constinit Next<Exec> next_execve("execve"), next_execvpe("execvpe");
 constinit Next<int (*)(int, char* const*, char* const*)> next_fexecve("fexecve");
 
 void open_for_exec(const char* path, char* const* arguments, char* const* environment) {
-  musubi::image::note_exec_of_child();
+  note_exec_of_child();
   Job* const job = job_of_memory();
   if (job == nullptr) return;
   const int kept_errno = errno;
@@ -109,15 +102,15 @@ bool is_rank_of_several() {
 // The launcher's invitation is used up, and the other ranks would be left without a job: they leave. The
 // job's status is that of the new program.
 void leave_to_program() {
-  musubi::image::report_refused_call(
+  report_refused_call(
       "exec replaces this rank by a program that is no part of the job: it runs in one process, and the job "
       "ends with it",
       "name that program to musubi run, or start it by a shell script with `exec`");
-  if (current_job()->is_first_rank()) musubi::image::leave_job(-1);
+  if (current_job()->is_first_rank()) leave_job(-1);
 }
 
 void refuse_if_gone(bool has_left) {
-  if (has_left) musubi::image::refuse(126, "exec has failed, but the other ranks have left");
+  if (has_left) refuse(126, "exec has failed, but the other ranks have left");
 }
 
 int exec(Next<Exec>& next, const char* path, char* const* arguments, char* const* environment) {

@@ -6,14 +6,10 @@
 
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 
 namespace {
 
-using musubi::image::Job;
-using musubi::image::job_of_ranks;
-using musubi::image::Next;
-using musubi::image::Timers;
+using namespace musubi::image;
 
 constinit Next<int (*)(int, const itimerval*, itimerval*)> next_set_interval("setitimer");
 constinit Next<int (*)(int, itimerval*)> next_get_interval("getitimer");

@@ -1,8 +1,9 @@
-// Access to the record of the program's signals for interposed functions.
+// The record of the program's signals, and their destination, for interposed functions.
 #pragma once
 
 #include <signal.h>
 
+#include "image/start/job.h"
 #include "vm/signal/fault_handler.h"
 
 namespace musubi::image {
@@ -16,6 +17,9 @@ inline vm::UserSignals* user_signals() noexcept {
 // sigaction(2), at every rank.
 int set_action_everywhere(vm::UserSignals& signals, int signal, const struct sigaction* set,
                           struct sigaction* old) noexcept;
+// The job that a signal of the program addresses: if it has several ranks and `process` is the id by which
+// the program knows it; otherwise null.
+Job* job_addressed_by(pid_t process) noexcept;
 // pthread_sigmask(3): 0 or an error number.
 int set_mask(int how, const sigset_t* set, sigset_t* old) noexcept;
 

@@ -10,14 +10,11 @@
 #include <cstdint>
 
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 #include "image/symbols/processes/user_signals.h"
 
 namespace {
 
-using musubi::image::Next;
-using musubi::image::set_mask;
-using musubi::image::WaitingMask;
+using namespace musubi::image;
 
 constinit Next<int (*)(const ucontext_t*)> next_setcontext("setcontext");
 

@@ -11,19 +11,11 @@
 #include "image/objects/streams.h"
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 #include "image/symbols/streams/foreign_stream.h"
 
 namespace {
 
-using musubi::image::Job;
-using musubi::image::job_of_ranks;
-using musubi::image::memory_streams;
-using musubi::image::MemoryStreams;
-using musubi::image::Next;
-using musubi::image::owner_of;
-using musubi::image::Streams;
-using musubi::image::told;
+using namespace musubi::image;
 using Operation = Streams::Operation;
 
 // The linker's symbols for the bounds of our code.
@@ -54,7 +46,7 @@ std::int64_t operate(FILE* stream, Streams& owner, Operation operation) {
 
 int flush(FILE* stream, int (*next)(FILE*)) {
   if (Streams* const owner = owner_of(stream))
-    return told(operate(stream, *owner, Operation::flush)) == 0 ? 0 : EOF;
+    return as_call(operate(stream, *owner, Operation::flush)) == 0 ? 0 : EOF;
   const int result = next(stream);
   if (const std::uint64_t id = memory_streams().id_of(stream, false); id != 0) {
     memory_streams().show(memory_streams().text_of(id));
@@ -65,7 +57,7 @@ int flush(FILE* stream, int (*next)(FILE*)) {
 // Flushes all streams of this rank, and the common output.
 int flush_all(int (*next)(FILE*)) {
   Streams* const owner = owner_of(stdout);
-  const bool elsewhere = owner == nullptr || told(owner->operate(stdout, Operation::flush)) == 0;
+  const bool elsewhere = owner == nullptr || as_call(owner->operate(stdout, Operation::flush)) == 0;
   const bool here = next(nullptr) == 0;
   memory_streams().show_all();
   return elsewhere && here ? 0 : EOF;
@@ -87,11 +79,11 @@ MUSUBI_EXPORT int fflush_unlocked(FILE* stream) {
 MUSUBI_EXPORT int fclose(FILE* stream) {
   static constinit Next<int (*)(FILE*)> next("fclose");
   if (Streams* const owner = owner_of(stream)) {
-    return told(operate(stream, *owner, Operation::close)) == 0 ? 0 : EOF;
+    return as_call(operate(stream, *owner, Operation::close)) == 0 ? 0 : EOF;
   }
   const bool for_program = !is_ours(MUSUBI_CALLER);
   const std::uint64_t id = for_program ? memory_streams().id_of(stream, true) : 0;
-  const int result = musubi::image::while_closing(stream, [&] { return next.get()(stream); });
+  const int result = while_closing(stream, [&] { return next.get()(stream); });
   if (id != 0) {
     memory_streams().show(memory_streams().text_of(id));
     memory_streams().drop(id);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "image/process/call_result.h"
 #include "image/start/job.h"
 
 namespace musubi::image {
@@ -15,13 +16,6 @@ namespace musubi::image {
 inline Streams* owner_of(const FILE* stream) noexcept {
   Job* const job = job_of_ranks();
   return job != nullptr && job->streams.is_foreign(stream) ? &job->streams : nullptr;
-}
-
-// Converts a result of Streams::operate to the C library's convention.
-inline std::int64_t told(std::int64_t result) noexcept {
-  if (result >= 0) return result;
-  errno = static_cast<int>(-result);
-  return -1;
 }
 
 // Runs `call`, in which the C library closes the descriptor of `stream`; other ranks drop their copies.

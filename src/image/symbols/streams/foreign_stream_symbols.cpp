@@ -12,21 +12,11 @@
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/kernel_access.h"
-#include "image/symbols/next_function.h"
 #include "image/symbols/streams/foreign_stream.h"
 
 namespace {
 
-using musubi::image::current_job;
-using musubi::image::Job;
-using musubi::image::KernelAccess;
-using musubi::image::LocalStream;
-using musubi::image::Next;
-using musubi::image::owner_of;
-using musubi::image::Streams;
-using musubi::image::StreamUse;
-using musubi::image::told;
-using musubi::image::while_closing;
+using namespace musubi::image;
 using Operation = Streams::Operation;
 
 FILE* reopen(FILE* (*next)(const char*, const char*, FILE*), const char* path, const char* mode,
@@ -51,7 +41,7 @@ FILE* reopen(FILE* (*next)(const char*, const char*, FILE*), const char* path, c
   }
   std::memcpy(names, mode, mode_bytes);
   std::memcpy(names + mode_bytes, path, bytes - mode_bytes);
-  return told(owner->operate(stream, Operation::reopen, 0, 0, {names, bytes})) == 0 ? stream : nullptr;
+  return as_call(owner->operate(stream, Operation::reopen, 0, 0, {names, bytes})) == 0 ? stream : nullptr;
 }
 
 }  // namespace
@@ -72,16 +62,16 @@ FILE* reopen(FILE* (*next)(const char*, const char*, FILE*), const char* path, c
 MUSUBI_ON_STREAM_UNLOCKED(int, feof, owner->operate(stream, Operation::state) & 1)
 MUSUBI_ON_STREAM_UNLOCKED(int, ferror, owner->operate(stream, Operation::state) & 2)
 MUSUBI_ON_STREAM_UNLOCKED(void, clearerr, owner->operate(stream, Operation::clear_state))
-MUSUBI_ON_STREAM_UNLOCKED(int, fileno, told(owner->operate(stream, Operation::number)))
+MUSUBI_ON_STREAM_UNLOCKED(int, fileno, as_call(owner->operate(stream, Operation::number)))
 MUSUBI_ON_STREAM(int, fseek, (FILE * stream, long offset, int whence), (stream, offset, whence),
-                 told(owner->operate(stream, Operation::seek, offset, whence)))
+                 as_call(owner->operate(stream, Operation::seek, offset, whence)))
 MUSUBI_ON_STREAM(int, fseeko, (FILE * stream, off_t offset, int whence), (stream, offset, whence),
-                 told(owner->operate(stream, Operation::seek, offset, whence)))
+                 as_call(owner->operate(stream, Operation::seek, offset, whence)))
 MUSUBI_ON_STREAM(int, fseeko64, (FILE * stream, off_t offset, int whence), (stream, offset, whence),
-                 told(owner->operate(stream, Operation::seek, offset, whence)))
-MUSUBI_ON_STREAM(long, ftell, (FILE * stream), (stream), told(owner->operate(stream, Operation::tell)))
-MUSUBI_ON_STREAM(off_t, ftello, (FILE * stream), (stream), told(owner->operate(stream, Operation::tell)))
-MUSUBI_ON_STREAM(off_t, ftello64, (FILE * stream), (stream), told(owner->operate(stream, Operation::tell)))
+                 as_call(owner->operate(stream, Operation::seek, offset, whence)))
+MUSUBI_ON_STREAM(long, ftell, (FILE * stream), (stream), as_call(owner->operate(stream, Operation::tell)))
+MUSUBI_ON_STREAM(off_t, ftello, (FILE * stream), (stream), as_call(owner->operate(stream, Operation::tell)))
+MUSUBI_ON_STREAM(off_t, ftello64, (FILE * stream), (stream), as_call(owner->operate(stream, Operation::tell)))
 MUSUBI_ON_STREAM(void, flockfile, (FILE * stream), (stream),
                  owner->operate(stream, Operation::lock, 0, 0, {}, {}, Streams::Lock::keep))
 MUSUBI_ON_STREAM(void, funlockfile, (FILE * stream), (stream),
@@ -100,7 +90,7 @@ int put_back(FILE* stream, Streams& owner, int value) {
 
 // Does not support positions of stateful wide characters.
 int get_position(FILE* stream, Streams& owner, fpos_t* position) {
-  const std::int64_t place = told(owner.operate(stream, Operation::tell));
+  const std::int64_t place = as_call(owner.operate(stream, Operation::tell));
   if (place < 0) return -1;
   std::memset(position, 0, sizeof *position);
   position->__pos = place;
@@ -115,9 +105,9 @@ MUSUBI_ON_STREAM(int, fgetpos, (FILE * stream, fpos_t* position), (stream, posit
 MUSUBI_ON_STREAM(int, fgetpos64, (FILE * stream, fpos_t* position), (stream, position),
                  get_position(stream, *owner, position))
 MUSUBI_ON_STREAM(int, fsetpos, (FILE * stream, const fpos_t* position), (stream, position),
-                 told(owner->operate(stream, Operation::seek, position->__pos, SEEK_SET)))
+                 as_call(owner->operate(stream, Operation::seek, position->__pos, SEEK_SET)))
 MUSUBI_ON_STREAM(int, fsetpos64, (FILE * stream, const fpos_t* position), (stream, position),
-                 told(owner->operate(stream, Operation::seek, position->__pos, SEEK_SET)))
+                 as_call(owner->operate(stream, Operation::seek, position->__pos, SEEK_SET)))
 
 MUSUBI_EXPORT void rewind(FILE* stream) {
   static constinit Next<void (*)(FILE*)> next("rewind");
@@ -130,19 +120,17 @@ MUSUBI_EXPORT void rewind(FILE* stream) {
 MUSUBI_EXPORT int pclose(FILE* stream) {
   static constinit Next<int (*)(FILE*)> next("pclose");
   if (Streams* const owner = owner_of(stream)) {
-    return static_cast<int>(told(owner->operate(stream, Operation::close_process)));
+    return static_cast<int>(as_call(owner->operate(stream, Operation::close_process)));
   }
   return while_closing(stream, [&] { return next.get()(stream); });
 }
 
 using Reopen = FILE* (*)(const char*, const char*, FILE*);
-MUSUBI_EXPORT FILE* wrapped_freopen(const char* path, const char* mode, FILE* stream) __asm__("freopen");
-FILE* wrapped_freopen(const char* path, const char* mode, FILE* stream) {
+MUSUBI_WRAPPER(FILE*, freopen, (const char* path, const char* mode, FILE* stream)) {
   static constinit Next<Reopen> next("freopen");
   return reopen(next.get(), path, mode, stream);
 }
-MUSUBI_EXPORT FILE* wrapped_freopen64(const char* path, const char* mode, FILE* stream) __asm__("freopen64");
-FILE* wrapped_freopen64(const char* path, const char* mode, FILE* stream) {
+MUSUBI_WRAPPER(FILE*, freopen64, (const char* path, const char* mode, FILE* stream)) {
   static constinit Next<Reopen> next("freopen64");
   return reopen(next.get(), path, mode, stream);
 }
@@ -188,8 +176,7 @@ MUSUBI_VARIADIC(__printf_chk, (int flag, const char* format, ...), format,
                 print_checked_list(stdout, flag, format, list))
 MUSUBI_VARIADIC(wprintf, (const wchar_t* format, ...), format, print_wide_list(stdout, format, list))
 
-MUSUBI_EXPORT int wrapped_vprintf(const char* format, va_list list) __asm__("vprintf");
-int wrapped_vprintf(const char* format, va_list list) {
+MUSUBI_WRAPPER(int, vprintf, (const char* format, va_list list)) {
   return print_list(stdout, format, list);
 }
 MUSUBI_EXPORT int __vprintf_chk(int flag, const char* format, va_list list) {
@@ -202,23 +189,19 @@ MUSUBI_EXPORT int puts(const char* text) {
   static constinit Next<int (*)(const char*)> next("puts");
   return owner_of(stdout) == nullptr ? next.get()(text) : std::fprintf(stdout, "%s\n", text);
 }
-MUSUBI_EXPORT int wrapped_putchar(int value) __asm__("putchar");
-int wrapped_putchar(int value) {
+MUSUBI_WRAPPER(int, putchar, (int value)) {
   return std::putc(value, stdout);
 }
-MUSUBI_EXPORT int wrapped_putchar_unlocked(int value) __asm__("putchar_unlocked");
-int wrapped_putchar_unlocked(int value) {
+MUSUBI_WRAPPER(int, putchar_unlocked, (int value)) {
   return ::putc_unlocked(value, stdout);
 }
 MUSUBI_EXPORT wint_t putwchar(wchar_t value) {
   return ::putwc(value, stdout);
 }
 
-MUSUBI_EXPORT int wrapped_getchar() __asm__("getchar");
-int wrapped_getchar() {
+MUSUBI_WRAPPER(int, getchar, ()) {
   return std::getc(stdin);
 }
-MUSUBI_EXPORT int wrapped_getchar_unlocked() __asm__("getchar_unlocked");
-int wrapped_getchar_unlocked() {
+MUSUBI_WRAPPER(int, getchar_unlocked, ()) {
   return ::getc_unlocked(stdin);
 }

@@ -9,15 +9,11 @@
 #include "image/objects/streams.h"
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 
 namespace {
 
 using musubi::heap::process_heap;
-using musubi::image::current_job;
-using musubi::image::LocalStream;
-using musubi::image::Next;
-using musubi::image::StreamUse;
+using namespace musubi::image;
 
 struct Conversion {
   char type = '\0';  // '\0': none is left

@@ -13,12 +13,7 @@
 
 namespace {
 
-using musubi::image::current_job;
-using musubi::image::Job;
-using musubi::image::job_of_memory;
-using musubi::image::job_of_ranks;
-using musubi::image::KernelAccess;
-using musubi::image::next_definition;
+using namespace musubi::image;
 
 // The mode is present if the call may create a file.
 mode_t mode_of(int flags, va_list arguments) {

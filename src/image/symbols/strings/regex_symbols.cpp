@@ -5,14 +5,10 @@
 #include "image/process/real_function.h"
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 
 namespace {
 
-using musubi::image::Job;
-using musubi::image::Next;
-using musubi::image::RegexFunctions;
-using musubi::image::RegularExpressions;
+using namespace musubi::image;
 
 constinit Next<decltype(RegexFunctions::compile)> next_compile("regcomp");
 constinit Next<decltype(RegexFunctions::match)> next_match("regexec");
@@ -31,7 +27,7 @@ bool serves(const regex_t* expression) {
 }  // namespace
 
 MUSUBI_EXPORT int regcomp(regex_t* expression, const char* pattern, int flags) {
-  Job* const job = musubi::image::current_job();
+  Job* const job = current_job();
   if (job == nullptr || !job->program_runs() || job->runtime.ranks() == 1) {
     return next_compile.get()(expression, pattern, flags);
   }

@@ -18,7 +18,6 @@
 #include "heap/heap.h"
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 
 namespace {
 
@@ -79,13 +78,8 @@ Entry* kept_entry(ResultBuffer& buffer, Find find) {
 
 }  // namespace
 
-// The wrappers have names of their own, so that they need not repeat the headers' exact declarations.
-#define MUSUBI_RESULT(result, name, parameters)                  \
-  MUSUBI_EXPORT result wrapped_##name parameters __asm__(#name); \
-  result wrapped_##name parameters
-
 #define MUSUBI_TEXT(name, parameters, arguments)           \
-  MUSUBI_RESULT(char*, name, parameters) {                 \
+  MUSUBI_WRAPPER(char*, name, parameters) {                \
     static constinit Next<char*(*)parameters> next(#name); \
     static ResultBuffer buffer;                            \
     return kept_text(buffer, next.get() arguments);        \
@@ -112,16 +106,16 @@ tm* kept_parts(const tm* parts) {
 
 }  // namespace
 
-MUSUBI_RESULT(tm*, gmtime, (const time_t* moment)) {
+MUSUBI_WRAPPER(tm*, gmtime, (const time_t* moment)) {
   static constinit Next<tm* (*)(const time_t*)> next("gmtime");
   return kept_parts(next.get()(moment));
 }
-MUSUBI_RESULT(tm*, localtime, (const time_t* moment)) {
+MUSUBI_WRAPPER(tm*, localtime, (const time_t* moment)) {
   static constinit Next<tm* (*)(const time_t*)> next("localtime");
   return kept_parts(next.get()(moment));
 }
 
-MUSUBI_RESULT(char*, ttyname, (int file)) {
+MUSUBI_WRAPPER(char*, ttyname, (int file)) {
   constexpr std::size_t name_bytes_max = 4096;
   static constinit Next<char* (*)(int)> next("ttyname");
   static ResultBuffer buffer;
@@ -133,7 +127,7 @@ MUSUBI_RESULT(char*, ttyname, (int file)) {
 }
 
 #define MUSUBI_ENTRY(Entry, name, parameters, ...)                                                      \
-  MUSUBI_RESULT(Entry*, name, parameters) {                                                             \
+  MUSUBI_WRAPPER(Entry*, name, parameters) {                                                            \
     static constinit Next<Entry*(*)parameters> next(#name);                                             \
     static ResultBuffer buffer;                                                                         \
     if (!shares_results()) return next.get()(__VA_ARGS__);                                              \
@@ -152,7 +146,7 @@ MUSUBI_ENTRY(servent, getservbyname, (const char* name, const char* protocol), n
 MUSUBI_ENTRY(servent, getservbyport, (int port, const char* protocol), port, protocol)
 
 #define MUSUBI_HOST(name, parameters, ...)                                                             \
-  MUSUBI_RESULT(hostent*, name, parameters) {                                                          \
+  MUSUBI_WRAPPER(hostent*, name, parameters) {                                                         \
     static constinit Next<hostent*(*)parameters> next(#name);                                          \
     static ResultBuffer buffer;                                                                        \
     if (!shares_results()) return next.get()(__VA_ARGS__);                                             \

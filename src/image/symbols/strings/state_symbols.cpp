@@ -10,13 +10,10 @@
 #include "image/process/job_words.h"
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 
 namespace {
 
-using musubi::image::Job;
-using musubi::image::job_of_ranks;
-using musubi::image::Next;
+using namespace musubi::image;
 
 // States of random() that the program has supplied. Other ranks ask rank 0 for numbers, on a thread that must
 // not touch shared memory: the C library therefore works on copies.
@@ -54,9 +51,8 @@ StatesOfRandom& states_of_random() {
 
 }  // namespace
 
-MUSUBI_EXPORT char* wrapped_strtok(char* text, const char* delimiters) __asm__("strtok");
-char* wrapped_strtok(char* text, const char* delimiters) {
-  namespace job_words = musubi::image::job_words;
+MUSUBI_WRAPPER(char*, strtok, (char* text, const char* delimiters)) {
+  namespace job_words = job_words;
   static constinit Next<char* (*)(char*, const char*)> next("strtok");
   Job* const job = job_of_ranks();
   if (job == nullptr || !musubi::heap::process_heap.serves(MUSUBI_CALLER))
@@ -68,14 +64,12 @@ char* wrapped_strtok(char* text, const char* delimiters) {
   return token;
 }
 
-MUSUBI_EXPORT char* wrapped_initstate(unsigned seed, char* state, std::size_t bytes) __asm__("initstate");
-char* wrapped_initstate(unsigned seed, char* state, std::size_t bytes) {
+MUSUBI_WRAPPER(char*, initstate, (unsigned seed, char* state, std::size_t bytes)) {
   static constinit Next<char* (*)(unsigned, char*, std::size_t)> next("initstate");
   if (job_of_ranks() == nullptr) return next.get()(seed, state, bytes);
   return states_of_random().original_of(next.get()(seed, states_of_random().copy_of(state, bytes), bytes));
 }
-MUSUBI_EXPORT char* wrapped_setstate(char* state) __asm__("setstate");
-char* wrapped_setstate(char* state) {
+MUSUBI_WRAPPER(char*, setstate, (char* state)) {
   static constinit Next<char* (*)(char*)> next("setstate");
   if (job_of_ranks() == nullptr) return next.get()(state);
   return states_of_random().original_of(next.get()(states_of_random().known_copy_of(state)));

@@ -136,8 +136,7 @@ MUSUBI_EXPORT int __asprintf_chk(char** result, int, const char* format, ...) no
 }
 
 // stdio.h may define getline inline: the wrapper therefore has a name of its own.
-MUSUBI_EXPORT ssize_t wrapped_getline(char** line, std::size_t* bytes, FILE* stream) __asm__("getline");
-ssize_t wrapped_getline(char** line, std::size_t* bytes, FILE* stream) {
+MUSUBI_WRAPPER(ssize_t, getline, (char** line, std::size_t* bytes, FILE* stream)) {
   return read_line(line, bytes, '\n', stream, MUSUBI_CALLER);
 }
 MUSUBI_EXPORT ssize_t getdelim(char** line, std::size_t* bytes, int delimiter, FILE* stream) {

@@ -14,12 +14,10 @@
 #include <cstdarg>
 
 #include "heap/heap.h"
-#include "image/process/refused_call.h"
+#include "image/process/refusal.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/numbered_calls.h"
 #include "image/symbols/processes/user_signals.h"
-#include "image/symbols/threads/affinity_calls.h"
-#include "image/symbols/threads/futex_calls.h"
 #include "os/signal_calls.h"
 
 namespace musubi::image {

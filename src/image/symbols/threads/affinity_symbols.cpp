@@ -1,6 +1,6 @@
 // The processors that a thread may use. A rank binds its threads to a part of those that the program was
 // started with (os/binding.h); the program sees all of them, until it sets a mask itself.
-#include "image/symbols/threads/affinity_calls.h"
+#include "image/symbols/numbered_calls.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -12,7 +12,6 @@
 
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 #include "image/symbols/threads/foreign_thread.h"
 #include "os/binding.h"
 #include "os/system_call.h"
@@ -69,12 +68,6 @@ int whole_mask_of(pid_t thread, std::size_t bytes, cpu_set_t* mask) {
   return 0;
 }
 
-int as_call(int error) {
-  if (error == 0) return 0;
-  errno = error;
-  return -1;
-}
-
 // The kernel's id, if it is known without the C library.
 std::optional<pid_t> id_of(pthread_t thread) {
   if (::pthread_equal(thread, ::pthread_self()) != 0) return 0;
@@ -113,10 +106,10 @@ constinit Next<int (*)(pthread_t, std::size_t, const cpu_set_t*)> next_set("pthr
 namespace image = musubi::image;
 
 MUSUBI_EXPORT int sched_getaffinity(pid_t thread, std::size_t bytes, cpu_set_t* mask) noexcept {
-  return image::as_call(image::whole_mask_of(thread, bytes, mask));
+  return image::fail(image::whole_mask_of(thread, bytes, mask));
 }
 MUSUBI_EXPORT int sched_setaffinity(pid_t thread, std::size_t bytes, const cpu_set_t* mask) noexcept {
-  return image::as_call(static_cast<int>(-image::set_processors_of(thread, bytes, mask)));
+  return image::fail(static_cast<int>(-image::set_processors_of(thread, bytes, mask)));
 }
 
 MUSUBI_EXPORT int pthread_getaffinity_np(pthread_t thread, std::size_t bytes, cpu_set_t* mask) noexcept {

@@ -14,11 +14,7 @@
 
 namespace {
 
-using musubi::image::FileObject;
-using musubi::image::has_passed;
-using musubi::image::job_that_shares;
-using musubi::image::next_definition;
-using musubi::image::SharedWord;
+using namespace musubi::image;
 
 // The bit in which glibc keeps the clock of a condition variable (nptl/internaltypes.h).
 constexpr unsigned used_by_processes = 1, monotonic_clock_flag = 2;
@@ -73,7 +69,7 @@ int wait_for_signal(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t
   const SharedWord signals = signals_of(condition);
   const std::uint32_t seen = signals.load();
   ::pthread_testcancel();
-  if (moment != nullptr && !musubi::image::is_moment(*moment)) return EINVAL;
+  if (moment != nullptr && !is_moment(*moment)) return EINVAL;
   if (const int error = ::pthread_mutex_unlock(mutex); error != 0) return error;
   int result;
   pthread_cleanup_push(take_again, mutex);

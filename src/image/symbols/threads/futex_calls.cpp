@@ -1,4 +1,4 @@
-#include "image/symbols/threads/futex_calls.h"
+#include "image/symbols/numbered_calls.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -7,7 +7,8 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "image/process/refused_call.h"
+#include "image/process/refusal.h"
+#include "image/symbols/exported.h"
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/moments.h"
 #include "image/symbols/threads/shared_word.h"
@@ -17,11 +18,6 @@ namespace musubi::image {
 namespace {
 
 constexpr timespec look_again_after{0, 10'000'000};
-
-long fail(int error) noexcept {
-  errno = error;
-  return -1;
-}
 
 struct Limit {
   clockid_t clock;

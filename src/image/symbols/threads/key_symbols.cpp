@@ -6,15 +6,11 @@
 #include "image/start/job.h"
 #include "image/symbols/calling_library.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 
 namespace {
 
 using musubi::heap::process_heap;
-using musubi::image::current_job;
-using musubi::image::Job;
-using musubi::image::Next;
-using musubi::image::ThreadKeys;
+using namespace musubi::image;
 
 constinit Next<int (*)(pthread_key_t*, ThreadKeys::Destructor)> next_create("pthread_key_create");
 constinit Next<int (*)(pthread_key_t)> next_remove("pthread_key_delete");

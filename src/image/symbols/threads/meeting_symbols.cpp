@@ -6,20 +6,13 @@
 #include <cerrno>
 
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/shared_word.h"
 #include "omp/backoff.h"
 
 namespace {
 
-using musubi::image::FileObject;
-using musubi::image::give_back_plain;
-using musubi::image::Job;
-using musubi::image::job_that_shares;
-using musubi::image::Next;
-using musubi::image::SharedWord;
-using musubi::image::take_plain;
+using namespace musubi::image;
 using musubi::omp::Backoff;
 using musubi::runtime::Wait;
 

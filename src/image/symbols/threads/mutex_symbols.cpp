@@ -7,9 +7,8 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "image/process/refused_call.h"
+#include "image/process/refusal.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/moments.h"
 #include "image/symbols/threads/shared_word.h"
@@ -19,13 +18,7 @@
 
 namespace {
 
-using musubi::image::give_back_plain;
-using musubi::image::has_passed;
-using musubi::image::is_moment;
-using musubi::image::is_of_parent;
-using musubi::image::job_that_shares;
-using musubi::image::Next;
-using musubi::image::take_plain;
+using namespace musubi::image;
 using musubi::omp::LockUnit;
 using musubi::omp::NestLockWord;
 using musubi::omp::shift_of;
@@ -56,7 +49,7 @@ int type_of(const pthread_mutex_t* mutex) {
 
 // Such a mutex is a lock of the job although its memory is private (library_locks.h).
 bool is_lock_of_library(const void* mutex) {
-  const musubi::image::Job* const job = musubi::image::job_of_ranks();
+  const musubi::image::Job* const job = job_of_ranks();
   return job != nullptr && job->library_locks.contains(mutex);
 }
 
@@ -101,7 +94,7 @@ MUSUBI_EXPORT int pthread_mutex_init(pthread_mutex_t* mutex, const pthread_mutex
   int robustness = PTHREAD_MUTEX_STALLED;
   if (attributes != nullptr) ::pthread_mutexattr_getrobust(attributes, &robustness);
   if (robustness == PTHREAD_MUTEX_ROBUST && job_that_shares(mutex) != nullptr) {
-    musubi::image::report_refused_call(
+    report_refused_call(
         "pthread_mutex_init of a robust mutex was refused: no thread of another rank learns that its holder "
         "has died",
         "leave pthread_mutexattr_setrobust out: the death of a rank ends the job");

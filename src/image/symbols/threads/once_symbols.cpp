@@ -10,7 +10,6 @@
 #include <climits>
 
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/shared_word.h"
 #include "omp/backoff.h"
@@ -18,11 +17,7 @@
 
 namespace {
 
-using musubi::image::FileObject;
-using musubi::image::is_of_parent;
-using musubi::image::job_that_shares;
-using musubi::image::Next;
-using musubi::image::SharedWord;
+using namespace musubi::image;
 
 enum State : std::uint32_t { untouched = 0, running = 1, done = 2 };
 

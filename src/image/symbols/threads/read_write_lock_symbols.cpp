@@ -7,7 +7,6 @@
 #include <cstddef>
 
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/moments.h"
 #include "image/symbols/threads/shared_word.h"
@@ -17,11 +16,7 @@
 
 namespace {
 
-using musubi::image::give_back_plain;
-using musubi::image::is_of_parent;
-using musubi::image::job_that_shares;
-using musubi::image::Next;
-using musubi::image::take_plain;
+using namespace musubi::image;
 using musubi::omp::Backoff;
 using musubi::omp::LockUnit;
 using musubi::omp::shift_of;
@@ -133,8 +128,8 @@ int take_until(pthread_rwlock_t* lock, int (ReadWriteLock::*try_to_take)() const
   for (;;) {
     const int error = (shared.*try_to_take)();
     if (error != EBUSY) return error;
-    if (!musubi::image::is_moment(*moment)) return EINVAL;
-    if (musubi::image::has_passed(clock, *moment)) return ETIMEDOUT;
+    if (!is_moment(*moment)) return EINVAL;
+    if (has_passed(clock, *moment)) return ETIMEDOUT;
     backoff.pause();
   }
 }

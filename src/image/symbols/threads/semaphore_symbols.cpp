@@ -9,7 +9,6 @@
 #include <cstdarg>
 
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/moments.h"
 #include "image/symbols/threads/shared_word.h"
@@ -17,15 +16,7 @@
 
 namespace {
 
-using musubi::image::give_back_plain;
-using musubi::image::has_passed;
-using musubi::image::is_moment;
-using musubi::image::Job;
-using musubi::image::job_of_ranks;
-using musubi::image::job_that_shares;
-using musubi::image::Next;
-using musubi::image::SharedWord;
-using musubi::image::take_plain;
+using namespace musubi::image;
 
 constinit Next<int (*)(sem_t*)> next_post("sem_post"), next_wait("sem_wait"), next_trywait("sem_trywait");
 constinit Next<int (*)(sem_t*, int*)> next_value("sem_getvalue");
@@ -46,11 +37,6 @@ void mark_as_shared(sem_t& semaphore) {
 
 SharedWord count_of(sem_t* semaphore) {
   return SharedWord(reinterpret_cast<std::uint32_t*>(semaphore));
-}
-
-int fail(int error) {
-  errno = error;
-  return -1;
 }
 
 bool take(const SharedWord& count) {

@@ -6,10 +6,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "image/process/refused_call.h"
+#include "image/process/refusal.h"
 #include "image/start/job.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 #include "image/symbols/threads/foreign_thread.h"
 #include "image/threads/thread_stacks.h"
 

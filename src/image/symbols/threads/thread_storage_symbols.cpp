@@ -7,7 +7,6 @@
 #include "image/start/job.h"
 #include "image/symbols/calling_library.h"
 #include "image/symbols/exported.h"
-#include "image/symbols/next_function.h"
 #include "os/cpu.h"
 #include "runtime/threads/deferred_handlers.h"
 
