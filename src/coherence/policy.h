@@ -25,8 +25,14 @@ struct PolicyDeclaration {
   PolicyUse use;
 };
 
+inline constexpr std::size_t policy_count = 0
+#define MUSUBI_POLICY(...) +1
+#include "coherence/policies.def"
+#undef MUSUBI_POLICY
+    ;
+
 // policy_list[i] has number i.
-inline constexpr std::array policy_list{
+inline constexpr std::array<PolicyDeclaration, policy_count> policy_list{
 #define MUSUBI_POLICY(number, name, c_name, use) \
   PolicyDeclaration{Policy::name, #name, #c_name, PolicyUse::use},
 #include "coherence/policies.def"

@@ -92,7 +92,7 @@ struct Invariant {
   Invariant {                 \
     #name, &invariants::name  \
   }
-inline constexpr std::array all_invariants{
+inline constexpr std::array<Invariant, 12> all_invariants{
     MUSUBI_OF_ENTRY(lease_follows_version),    MUSUBI_OF_ENTRY(bytes_are_here),
     MUSUBI_OF_ENTRY(held_back_is_pinned),      MUSUBI_OF_ENTRY(pinned_stays_open),
     MUSUBI_OF_ENTRY(rested_is_closed),         MUSUBI_OF_BLOCK(sleep_is_no_rest),
