@@ -38,10 +38,10 @@ struct Copy {
   bool rested : 1;      // at its home, since it was last open: other ranks may have operated on it here
 };
 
-// The public copy here. The block's words tell whether there is one: Ground::has_public_copy(), or
-// BlockWords::has_public_copy() of a snapshot.
+// The public copy here. The block's words tell whether there is one: Ground::has_public_copy()
+// (migrating/ground/ground.h), or BlockWords::has_public_copy() of a snapshot (block_words.h).
 struct Published {
-  bool equals : 1;       // clean: it has the same bytes as the private ones
+  bool equals : 1;       // of a clean block: it has the same bytes as the private ones
   bool given_up : 1;     // readers take the live bytes; this rank has released no version since
   bool memory_gone : 1;  // its memory was given back, and it was not written since
   bool visited : 1;  // at home: another rank has named the version, and this rank has announced it to none
@@ -96,8 +96,10 @@ struct Habits {
 };
 
 // The rank's own record, guarded by the block's gate. Zero bytes are the initial state, so an idle table
-// costs no memory. rules/invariants.h has its invariants. Two states are the whole rank's and not here:
-// quiescence and order (Ground::is_quiescent(), Ground::keeps_order()).
+// costs no memory. rules/invariants.h has its invariants. Two states are the whole rank's and not here
+// (migrating/ground/ground.h): Ground::is_quiescent(), while no thread of the rank runs program code, and
+// Ground::keeps_order(), while no plain flag may be seen before its data. sync::FlagOrder sets the latter,
+// through Ordering (ordering.h).
 struct Entry {
   Version held;  // the version cached, and until when it may be held; write_ts 0: all bytes zero
   Knowledge known;
