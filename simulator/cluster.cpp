@@ -112,9 +112,10 @@ void Cluster::remove_late_segments() {
 }
 
 bool Cluster::has_fixed_home(BlockId block) const {
-  if (configuration_.policy == Policy::home_based) return true;
-  return configuration_.policy == Policy::mixed &&
-         space_.segment_of(block).policy == number_of(coherence::Policy::home_based);
+  const Policy policy = configuration_.policy == Policy::mixed
+                            ? static_cast<Policy>(space_.segment_of(block).policy)
+                            : configuration_.policy;
+  return kind_of(policy) == coherence::PolicyKind::fixed_homes;
 }
 
 std::uint64_t Cluster::total(trace::Counter counter) {

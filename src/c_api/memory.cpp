@@ -30,7 +30,7 @@ constexpr std::size_t alignment_max = std::size_t{1} << 30;
 constexpr std::size_t element_bytes_max = std::numeric_limits<std::uint32_t>::max();
 
 // The constants of memory.h are the numbers of the policies.
-#define MUSUBI_POLICY(number, name, c_name, use) static_assert(c_name == (number));
+#define MUSUBI_POLICY(number, name, c_name, use, kind) static_assert(c_name == (number));
 #include "coherence/policies.def"
 #undef MUSUBI_POLICY
 

@@ -11,18 +11,25 @@
 namespace musubi::coherence {
 
 enum class Policy : std::uint8_t {
-#define MUSUBI_POLICY(number, name, c_name, use) name = number,
+#define MUSUBI_POLICY(number, name, c_name, use, kind) name = number,
 #include "coherence/policies.def"
 #undef MUSUBI_POLICY
 };
 
 enum class PolicyUse : std::uint8_t { heap, segments };
 
+enum class PolicyKind : std::uint8_t {
+  moving_homes,   // rules/invariants.h, and one home at the end of each chain of links
+  fixed_homes,    // rules/home_words.h: the initial home of a block keeps it
+  data_of_locks,  // programs hand data over by locks and barriers alone; only values are checked
+};
+
 struct PolicyDeclaration {
   Policy policy;
   std::string_view name;
   std::string_view c_name;
   PolicyUse use;
+  PolicyKind kind;
 };
 
 inline constexpr std::size_t policy_count = 0
@@ -33,8 +40,8 @@ inline constexpr std::size_t policy_count = 0
 
 // policy_list[i] has number i.
 inline constexpr std::array<PolicyDeclaration, policy_count> policy_list{
-#define MUSUBI_POLICY(number, name, c_name, use) \
-  PolicyDeclaration{Policy::name, #name, #c_name, PolicyUse::use},
+#define MUSUBI_POLICY(number, name, c_name, use, kind) \
+  PolicyDeclaration{Policy::name, #name, #c_name, PolicyUse::use, PolicyKind::kind},
 #include "coherence/policies.def"
 #undef MUSUBI_POLICY
 };
