@@ -42,8 +42,7 @@ int open_of_process(pid_t process, int file, int access) {
 
 }  // namespace
 
-FileMappings::FileMappings(runtime::Runtime& runtime)
-    : runtime_(runtime), slice_(runtime.self(), runtime.ranks()) {
+FileMappings::FileMappings(runtime::Runtime& runtime) : slice_(runtime.self(), runtime.ranks()) {
   calls_.start(runtime, procedures::file_mappings, *this);
 }
 

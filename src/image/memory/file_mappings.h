@@ -21,7 +21,7 @@ namespace musubi::image {
 // from a signal handler.
 class FileMappings {
  public:
-  // Every rank makes its own before the job's first barrier. `runtime` outlives this object.
+  // Every rank makes its own before the job's first barrier.
   explicit FileMappings(runtime::Runtime& runtime);
 
   // Maps at request.wanted with MAP_FIXED or MAP_FIXED_NOREPLACE, otherwise at a free address. `alignment`: a
@@ -66,7 +66,6 @@ class FileMappings {
   int order_all(const Order& order, Reach reach) noexcept;
   void reuse(std::uintptr_t address, std::size_t bytes) noexcept;
 
-  runtime::Runtime& runtime_;
   AddressSlice slice_;
   MappedAreas areas_;
   OwnerCalls<&FileMappings::apply> calls_;
