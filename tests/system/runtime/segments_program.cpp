@@ -62,7 +62,7 @@ void each_kind() {
   for (const std::size_t block_bytes : {0, 4096, 65536, 1 << 21}) {
     for (const auto placement :
          {vm::InitialHome::cyclic, vm::InitialHome::slices, vm::InitialHome::one_rank}) {
-      for (const auto& [policy, name, c_name, use] : coherence::policy_list) {
+      for (const auto& [policy, name, c_name, use, kind] : coherence::policy_list) {
         runtime::SegmentRequest request{100'000, block_bytes, placement};
         request.home = Rank{job->ranks() - 1};
         request.policy = policy;
