@@ -13,6 +13,8 @@ from hosts import by_mpi, by_musubi
 ONE_PROCESS, ONE_HOST, TWO_HOSTS, MPI = "libgomp, 1 host", "Musubi, 1 host", "Musubi, 2 hosts", "MPI, 2 hosts"
 COLUMNS = [ONE_PROCESS, ONE_HOST, TWO_HOSTS, MPI]
 MARKS = ("<!-- results -->", "<!-- end of results -->")
+# Programs of bench/peers with the same kernel and arguments.
+BY_MPI = ("heat", "ep", "cg", "daxpy", "transpose")
 # Lines of machine.fingerprint() that the page repeats.
 TOLD = ("date", "commit", "processor", "cores", "memory", "kernel", "runtime", "programs", "load")
 
@@ -77,7 +79,7 @@ def groups(suite):
                       read),
             Candidate(TWO_HOSTS, by_musubi(suite, 2, "", program.name, arguments), read)]
         by_peer = f"{program.name}_by_mpi"
-        if suite.program(by_peer).exists():
+        if program.name in BY_MPI and suite.program(by_peer).exists():
             candidates.append(Candidate(MPI, by_mpi(suite, 2, by_peer, arguments), read))
         made.append(rows.Group(program.key, candidates, [], [path], needs_hosts=True))
     return made
