@@ -128,9 +128,7 @@ MUSUBI_EXPORT pid_t getppid() noexcept {
 // pthread_atfork calls it. Code has the same addresses on all ranks.
 MUSUBI_EXPORT int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(),
                                     void* object) noexcept {
-  const musubi::image::Job* const job = current_job();
-  if (job == nullptr || !job->program_runs() || job->runtime.ranks() == 1)
-    return next_register.get()(prepare, parent, child, object);
+  if (musubi::image::job_of_ranks() == nullptr) return next_register.get()(prepare, parent, child, object);
   const musubi::image::ForkHandlers handlers{prepare, parent, child};
   add_fork_handlers(handlers);
   spread(Change::fork_handlers, 0, {reinterpret_cast<const char*>(&handlers), sizeof handlers});

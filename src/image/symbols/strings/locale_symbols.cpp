@@ -85,9 +85,8 @@ bool is_of_job(iconv_t handle) {
 
 MUSUBI_WRAPPER(iconv_t, iconv_open, (const char* to, const char* from)) {
   const iconv_t opened = next_open.get()(to, from);
-  const Job* const job = current_job();
-  if (opened == no_conversion || job == nullptr || !job->program_runs() || job->runtime.ranks() == 1)
-    return opened;
+  const Job* const job = job_of_ranks();
+  if (opened == no_conversion || job == nullptr) return opened;
   static constinit std::atomic<std::uint64_t> count{0};
   const std::size_t to_bytes = ::strlen(to) + 1, from_bytes = ::strlen(from) + 1;
   auto* const made =

@@ -27,8 +27,7 @@ bool serves(const regex_t* expression) {
 }  // namespace
 
 MUSUBI_EXPORT int regcomp(regex_t* expression, const char* pattern, int flags) {
-  Job* const job = current_job();
-  if (job == nullptr || !job->program_runs() || job->runtime.ranks() == 1) {
+  if (job_of_ranks() == nullptr) {
     return next_compile.get()(expression, pattern, flags);
   }
   return expressions().compile(expression, pattern, flags);

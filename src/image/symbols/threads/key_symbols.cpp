@@ -17,10 +17,8 @@ constinit Next<int (*)(pthread_key_t)> next_remove("pthread_key_delete");
 
 // Null if the key is private to this process.
 ThreadKeys* keys_for(const void* caller) {
-  Job* const job = current_job();
-  if (job == nullptr || !job->program_runs() || job->runtime.ranks() == 1 || !process_heap.serves(caller)) {
-    return nullptr;
-  }
+  Job* const job = job_of_ranks();
+  if (job == nullptr || !process_heap.serves(caller)) return nullptr;
   return musubi::image::is_in_private_library(*job, caller) ? nullptr : &job->keys;
 }
 
