@@ -12,6 +12,15 @@ struct Version {
   LogicalTime read_ts;
 };
 
+// Result: the later of both, which the word then holds. Word: an atomic, or a reference to one.
+template <class Word>
+LogicalTime raise(Word&& word, LogicalTime time) {
+  std::uint64_t seen = word.load();
+  while (seen < time.value && !word.compare_exchange_weak(seen, time.value)) {
+  }
+  return later(LogicalTime{seen}, time);
+}
+
 // The giver of bytes, and its knowledge of the block.
 struct Giver {
   Rank rank;

@@ -28,13 +28,6 @@ void foresee_release(Entry& e) {
   if (seen.is_leased()) e.known.newest.write_ts = LogicalTime{HomeWord::unread_since(seen.time() + 1).raw()};
 }
 
-LogicalTime raise(std::atomic<std::uint64_t>& word, LogicalTime time) {
-  std::uint64_t seen = word.load();
-  while (seen < time.value && !word.compare_exchange_weak(seen, time.value)) {
-  }
-  return later(LogicalTime{seen}, time);
-}
-
 }  // namespace
 
 HomeBased::HomeBased(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,

@@ -9,17 +9,9 @@
 
 #include "base/check.h"
 #include "base/ids.h"
+#include "coherence/core/version.h"
 
 namespace musubi::coherence::migrating {
-
-// Result: the later of both, which the word then holds. Word: an atomic, or a reference to one.
-template <class Word>
-LogicalTime raise(Word&& word, LogicalTime time) {
-  std::uint64_t seen = word.load();
-  while (seen < time.value && !word.compare_exchange_weak(seen, time.value)) {
-  }
-  return later(LogicalTime{seen}, time);
-}
 
 // The logical times of a rank. Each of them only rises. Any thread.
 class Times {
