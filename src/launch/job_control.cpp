@@ -116,11 +116,11 @@ std::string JobOutcome::with_hosts(std::string_view text) const {
     at += rank_word.size();
     Rank rank;
     const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), rank.value);
-    const auto behind = static_cast<std::size_t>(end - text.data());
-    const bool is_owner = behind < text.size() && text[behind] == '\'';  // "rank 3's"
+    const auto after_number = static_cast<std::size_t>(end - text.data());
+    const bool is_owner = after_number < text.size() && text[after_number] == '\'';  // "rank 3's"
     if (error != std::errc() || is_owner) continue;
-    told.append(text.substr(told_until, behind - told_until)).append(on_host(rank));
-    told_until = behind;
+    told.append(text.substr(told_until, after_number - told_until)).append(on_host(rank));
+    told_until = after_number;
   }
   return told.append(text.substr(told_until));
 }
