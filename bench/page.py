@@ -9,6 +9,7 @@ import alternate
 import rows
 from alternate import Candidate
 from hosts import by_mpi, by_musubi
+from programs import PROGRAMS
 
 ONE_PROCESS, ONE_HOST, TWO_HOSTS, MPI = "libgomp, 1 host", "Musubi, 1 host", "Musubi, 2 hosts", "MPI, 2 hosts"
 COLUMNS = [ONE_PROCESS, ONE_HOST, TWO_HOSTS, MPI]
@@ -20,57 +21,41 @@ TOLD = ("date", "commit", "processor", "cores", "memory", "kernel", "runtime", "
 
 
 @dataclasses.dataclass(frozen=True)
-class Program:
-    key: str
+class Line:
+    key: str  # of PROGRAMS
     title: str
-    name: str  # of the file
-    full: str  # arguments
-    quick: str
-    reason: str  # why two hosts are as fast as they are
-    values: tuple = ("time",)
+    reason: str  # for the speed of two hosts
     in_readme: bool = False
 
 
-PROGRAMS = [
-    Program("heat", "heat, 4096 x 4096, 200 steps", "heat", "4096 200", "256 20",
-            "two rows cross the network in each step", in_readme=True),
-    Program("ep_a", "NAS EP, class A", "ep", "A", "S", "three sums cross the network", in_readme=True),
-    Program("cg_a", "NAS CG, class A", "cg", "A", "S",
-            "each step gathers a vector of which every rank writes half", in_readme=True),
-    Program("cg_b", "NAS CG, class B", "cg", "B", "S",
-            "as class A, with more computation for each byte", in_readme=True),
-    Program("mg_a", "NAS MG, class A", "mg", "A", "S",
-            "coarse grids have less work than a barrier takes", in_readme=True),
-    Program("ft_a", "NAS FT, class A", "ft", "A", "S",
-            "half of all data crosses the network in each transpose", in_readme=True),
-    Program("is_a", "NAS IS, class A", "is", "A", "S", "keys go to the buckets of the other rank"),
-    Program("adi_a", "BT-like, class A", "adi", "A", "S",
-            "sweeps along the divided direction read planes of the other rank"),
-    Program("penta", "SP-like, class S, inner loops", "penta", "S", "S",
-            "a region for every inner loop: a barrier after microseconds of work"),
-    Program("daxpy", "daxpy, 4M doubles", "daxpy", "4194304 200", "100000 20",
-            "each rank works on its own half; only barriers cross the network"),
-    Program("stream", "stream, 1 GiB", "stream", "1024 6", "16 4",
-            "`moved` reads the half that the other rank wrote", ("triad", "touch", "moved")),
-    Program("transpose", "transpose, 256 x 256 x 128", "transpose", "256 256 128 5", "32 32 32 2",
-            "half of the array crosses the network in each turn"),
-    Program("mandelbrot", "Mandelbrot, dynamic schedule", "mandelbrot", "1600", "200",
-            "a request for each batch of chunks"),
-    Program("graph", "graph of scale 14", "graph", "14 2", "8 2",
-            "single words all over the memory: a fault for each", ("build", "search")),
-    Program("mesh", "mesh of 32^3 nodes", "mesh", "32 2", "10 2",
-            "an atomic operation, or a lock, of the other rank for each edge", ("atomic", "locks")),
-    Program("queens", "task queue, 14 queens", "queens", "14 4", "8 3",
-            "one lock, handed over for each task", in_readme=True),
+LINES = [
+    Line("heat", "heat, 4096 x 4096, 200 steps", "two rows cross the network in each step", in_readme=True),
+    Line("ep_a", "NAS EP, class A", "three sums cross the network", in_readme=True),
+    Line("cg_a", "NAS CG, class A",
+         "each step gathers a vector of which every rank writes half", in_readme=True),
+    Line("cg_b", "NAS CG, class B", "as class A, with more computation for each byte", in_readme=True),
+    Line("mg_a", "NAS MG, class A", "coarse grids have less work than a barrier takes", in_readme=True),
+    Line("ft_a", "NAS FT, class A", "half of all data crosses the network in each transpose", in_readme=True),
+    Line("is_a", "NAS IS, class A", "keys go to the buckets of the other rank"),
+    Line("adi_a", "BT-like, class A", "sweeps along the divided direction read planes of the other rank"),
+    Line("penta", "SP-like, class S, inner loops",
+         "a region for every inner loop: a barrier after microseconds of work"),
+    Line("daxpy", "daxpy, 4M doubles", "each rank works on its own half; only barriers cross the network"),
+    Line("stream", "stream, 1 GiB", "`moved` reads the half that the other rank wrote"),
+    Line("transpose", "transpose, 256 x 256 x 128", "half of the array crosses the network in each turn"),
+    Line("mandelbrot", "Mandelbrot, dynamic schedule", "a request for each batch of chunks"),
+    Line("graph", "graph of scale 14", "single words all over the memory: a fault for each"),
+    Line("mesh", "mesh of 32^3 nodes", "an atomic operation, or a lock, of the other rank for each edge"),
+    Line("queens", "task queue, 14 queens", "one lock, handed over for each task", in_readme=True),
 ]
 
 
 def groups(suite):
     """A group for each program, with a candidate for each column that can be run; no rows of the table."""
     made = []
-    for program in PROGRAMS:
+    for line in LINES:
+        program, arguments = PROGRAMS[line.key], suite.arguments(line.key)
         path = suite.program(program.name)
-        arguments = suite.size(program.full, program.quick)
         plain = f"{shlex.quote(str(path))} {arguments}"
         read = rows.program_times(*program.values)
         candidates = [
@@ -81,7 +66,7 @@ def groups(suite):
         by_peer = f"{program.name}_by_mpi"
         if program.name in BY_MPI and suite.program(by_peer).exists():
             candidates.append(Candidate(MPI, by_mpi(suite, 2, by_peer, arguments), read))
-        made.append(rows.Group(program.key, candidates, [], [path], needs_hosts=True))
+        made.append(rows.Group(line.key, candidates, [], [path], needs_hosts=True))
     return made
 
 
@@ -103,18 +88,18 @@ def table(measured, readme):
     """Lines of Markdown. For the README a selection without reasons."""
     heading = ["program", *COLUMNS, *([] if readme else ["speed", "cores of other processes", "reason"])]
     lines = ["| " + " | ".join(heading) + " |", "|---" * len(heading) + "|"]
-    by_key = {program.key: program for program in PROGRAMS}
+    by_key = {line.key: line for line in LINES}
     for group in measured:
-        program = by_key[group.key]
-        if readme and not program.in_readme:
+        line, values = by_key[group.key], PROGRAMS[group.key].values
+        if readme and not line.in_readme:
             continue
         by_name = {candidate.name: candidate for candidate in group.candidates}
         runs = [run for candidate in group.candidates for run in candidate.runs if run.counted]
-        for value in program.values:
-            title = f"{program.title}, {value}" if len(program.values) > 1 else program.title
+        for value in values:
+            title = f"{line.title}, {value}" if len(values) > 1 else line.title
             cells = [title, *(median(by_name.get(name), value) for name in COLUMNS)]
             if not readme:
-                cells += [ratio(by_name, value), f"{alternate.disturbance(runs):.2f}", program.reason]
+                cells += [ratio(by_name, value), f"{alternate.disturbance(runs):.2f}", line.reason]
             lines.append("| " + " | ".join(cells) + " |")
     return lines
 

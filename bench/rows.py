@@ -10,6 +10,7 @@ import far_rows
 import model_rows
 import network_rows
 from alternate import Candidate, wall_time
+from programs import PROGRAMS
 from table import Row, Value
 
 # libgomp's threads spin while they wait unless told otherwise, which makes it the harder peer on an idle
@@ -343,10 +344,15 @@ class Suite:
             row("remote", f"{program}: operations at other ranks for each {unit_of_work}"),
         ], [self.program(program)])
 
-    def application(self, key, title, name, arguments, bound, values=("time",), sequential=""):
+    def arguments(self, key):
+        return self.size(PROGRAMS[key].full, PROGRAMS[key].quick)
+
+    def application(self, key, bound=">= 0.97", sequential=""):
         """Rows for -n 2, as one process and by the protocol, for each value that the program prints;
         `bound` is that of one process."""
-        plain = f"{shlex.quote(str(self.program(name)))} {arguments}".rstrip()
+        title, name, values = PROGRAMS[key].title, PROGRAMS[key].name, PROGRAMS[key].values
+        arguments = self.arguments(key)
+        plain = f"{shlex.quote(str(self.program(name)))} {arguments}"
         read = program_times(*values)
         candidates = [
             Candidate(LIBGOMP, f"{PEER_SETTINGS} {plain}", read),
@@ -368,8 +374,10 @@ class Suite:
                             Value(TWO_RANKS, "time"), Value(SEQUENTIAL, "time"), self.bound(sequential)))
         return Group(key, candidates, rows, [self.program(name)])
 
-    def block_sizes(self, key, title, name, arguments):
+    def block_sizes(self, program):
         """One program with migrating blocks of one size, and with the default settings."""
+        title, name, arguments = PROGRAMS[program].title, PROGRAMS[program].name, self.arguments(program)
+        key = f"blocks_{name}"
         plain = f"{shlex.quote(str(self.program(name)))} {arguments}"
         candidates = [Candidate(LIBGOMP, f"{PEER_SETTINGS} {plain}", program_times("time"))]
         rows = []
@@ -425,31 +433,12 @@ class Suite:
                              size("static 1024", "static 100")),
             self.sms_program("sms_pool", "Mandelbrot, pool of tiles", "mandelbrot",
                              size("pool 1024", "pool 100"), more_processes=1),
-            self.application("daxpy", "daxpy on 4M doubles", "daxpy", size("4194304 200", "100000 20"),
-                             ">= 0.97"),
-            self.application("ep_a", "EP class A", "ep", size("A"), ">= 0.97"),
-            self.application("heat", "heat on 4096 x 4096", "heat", size("4096 200", "256 20"), ">= 0.97"),
-            self.application("cg_a", "CG class A", "cg", size("A"), ">= 0.97"),
-            self.application("cg_b", "CG class B", "cg", size("B"), ">= 0.97"),
-            self.application("mg_a", "MG class A", "mg", size("A"), ">= 0.97"),
-            self.application("ft_a", "FT class A", "ft", size("A"), ">= 0.97"),
-            self.application("is_a", "IS class A", "is", size("A"), ">= 0.97"),
-            self.application("adi_w", "BT-like class W", "adi", size("W"), ">= 0.97", sequential="> 1.4"),
-            self.application("adi_a", "BT-like class A", "adi", size("A"), ">= 0.97", sequential="> 1.4"),
-            self.application("adi_inner", "BT-like class W, inner loops", "adi",
-                             size("W inner", "S inner"), ">= 0.97"),
-            self.application("penta", "SP-like class S, inner loops", "penta", size("S"), ">= 0.97"),
-            self.application("graph", "graph of scale 14", "graph", size("14 2", "8 2"), ">= 0.97",
-                             values=("build", "search")),
-            self.application("mesh", "mesh of 32^3 nodes", "mesh", size("32 2", "10 2"), ">= 0.97",
-                             values=("atomic", "locks")),
-            self.application("queens", "task queue, 14 queens", "queens", size("14 4", "8 3"), ">= 0.97"),
-            self.application("beside", "beside 4 GiB", "beside", size("4096 2000", "16 20"), ">= 0.97",
-                             values=("touch", "barrier", "critical")),
-            self.application("stream", "stream of 1 GiB", "stream", size("1024 6", "16 4"), ">= 0.97",
-                             values=("triad", "touch", "moved")),
-            self.block_sizes("blocks_cg", "CG class A", "cg", size("A")),
-            self.block_sizes("blocks_stream", "stream of 1 GiB", "stream", size("1024 6", "16 4")),
+            *(self.application(key) for key in (
+                "daxpy", "ep_a", "heat", "cg_a", "cg_b", "mg_a", "ft_a", "is_a")),
+            self.application("adi_w", sequential="> 1.4"), self.application("adi_a", sequential="> 1.4"),
+            *(self.application(key) for key in (
+                "adi_inner", "penta", "graph", "mesh", "queens", "beside", "stream")),
+            self.block_sizes("cg_a"), self.block_sizes("stream"),
             *far_rows.groups(self),
             *network_rows.groups(self),
             *model_rows.groups(self),
