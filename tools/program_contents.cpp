@@ -51,8 +51,8 @@ Result<void> check_contents(const std::string& program, const ElfFile& file) {
   for (const Contents& runtime : openmp_runtimes) {
     if (needs(file, runtime.library) || !file_holds(program, runtime.text)) continue;
     return Error{program + " is linked with " + std::string(runtime.name) +
-                 ", which Musubi cannot replace inside of a program: link it with the shared libgomp.so (gcc "
-                 "-fopenmp without -Bstatic)"};
+                 ", which Musubi cannot replace inside of a program: link it with the shared library (gcc "
+                 "-fopenmp without -Bstatic, clang -fopenmp without -static-openmp)"};
   }
   return {};
 }

@@ -119,11 +119,6 @@ Result<std::string> library_to_preload(const std::string& program, Preload prelo
     return preloadable.error();
   if (preload == Preload::always) return find_preloaded_library();
   if (starts_one_of(file.needed, "libmusubi")) return std::string();
-  if (starts_one_of(file.needed, "libomp.so") || starts_one_of(file.needed, "libiomp5.so")) {
-    return Error{
-        program +
-        " uses the OpenMP runtime of LLVM, which Musubi cannot replace; compile it with gcc -fopenmp"};
-  }
   if (const auto served = check_contents(program, file); !served) return served.error();
   // A program that does not link with OpenMP may load it: interpreters do, and programs with plug-ins.
   return find_preloaded_library();
