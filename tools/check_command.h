@@ -1,5 +1,5 @@
-// `musubi check PROGRAM`: says of a program, without running it, what a job over several hosts serves exactly,
-// as well as it can, or not at all.
+// `musubi check PROGRAM`: says of a program, without running it, what a job over several hosts serves
+// exactly, as well as it can, or not at all.
 #pragma once
 
 #include <string>

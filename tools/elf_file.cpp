@@ -78,8 +78,9 @@ Result<ElfFile> read_mapped(const MappedFile& file, const std::string& path) {
     if (segment.p_type == PT_INTERP) {
       result.interpreter = file.text(segment.p_offset).value_or("");
       if (result.interpreter.empty())
-        return Error{path + " is damaged: the name of its dynamic linker lies outside of the file; copy or "
-                            "link it again"};
+        return Error{path +
+                     " is damaged: the name of its dynamic linker lies outside of the file; copy or "
+                     "link it again"};
     }
     if (segment.p_type == PT_NOTE && result.build_id.empty()) result.build_id = build_id_in(file, segment);
   }
@@ -92,7 +93,8 @@ Result<ElfFile> read_mapped(const MappedFile& file, const std::string& path) {
 
 std::string section_in(const MappedFile& file, std::string_view name) {
   const auto header = file.starts_with(ELFMAG) ? file.read<Elf64_Ehdr>(0) : std::nullopt;
-  if (!header || header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_shentsize != sizeof(Elf64_Shdr)) return "";
+  if (!header || header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_shentsize != sizeof(Elf64_Shdr))
+    return "";
   const auto section = [&](std::uint64_t number) {
     return file.read<Elf64_Shdr>(header->e_shoff + number * sizeof(Elf64_Shdr));
   };
@@ -123,15 +125,16 @@ std::vector<std::string> not_defined_by(const std::string& path, const std::vect
     if (!header) return {};
     DynamicTables tables(file, segments_of(file, *header));
     ElfFile unused;
-    if (tables.read(unused)) std::erase_if(rest, [&](const std::string& name) { return tables.exports(name); });
+    if (tables.read(unused))
+      std::erase_if(rest, [&](const std::string& name) { return tables.exports(name); });
     return {};
   });
   return read ? rest : names;
 }
 
 std::string section_of_file(const std::string& path, std::string_view name) {
-  auto read = with_file(
-      path, [&](const MappedFile& file) { return Result<std::string>(section_in(file, name)); });
+  auto read =
+      with_file(path, [&](const MappedFile& file) { return Result<std::string>(section_in(file, name)); });
   return read ? std::move(read).value() : "";
 }
 

@@ -12,7 +12,8 @@ struct LoadedLibrary {
 };
 
 // Asks the program's dynamic linker, which starts neither the program nor a constructor. The linker itself is
-// among them. Blocks until it has answered. Empty: it cannot say. REQUIRES: the program is dynamically linked.
+// among them. Blocks until it has answered. Empty: it cannot say. REQUIRES: the program is dynamically
+// linked.
 std::vector<LoadedLibrary> loaded_libraries(const std::string& program,
                                             const std::vector<std::string>& environment);
 

@@ -14,8 +14,7 @@ namespace musubi::tools {
 namespace {
 
 bool needs(const ElfFile& file, std::string_view prefix) {
-  return std::ranges::any_of(file.needed,
-                             [&](const std::string& name) { return name.starts_with(prefix); });
+  return std::ranges::any_of(file.needed, [&](const std::string& name) { return name.starts_with(prefix); });
 }
 
 // Link time decides, so the remedy is a change of the command that links: there is nothing left to replace in
@@ -53,9 +52,10 @@ void add_refusals_of_linker(const std::string& program, const ElfFile& file, std
                         ::gnu_get_libc_version() + "; compile it on the oldest system that shall run it"});
   }
   if (gains_rights(program)) {
-    refusals.push_back({program + " runs with other rights than yours (set-user-ID, set-group-ID or "
-                                  "capabilities), so the dynamic linker loads nothing with it; copy the file, "
-                                  "which drops them"});
+    refusals.push_back({program +
+                        " runs with other rights than yours (set-user-ID, set-group-ID or "
+                        "capabilities), so the dynamic linker loads nothing with it; copy the file, "
+                        "which drops them"});
   }
 }
 
@@ -80,8 +80,9 @@ std::vector<Error> refusals_of_kind(const std::string& program, const ElfFile& f
                                     "machine"});
       break;
     case FileKind::other:
-      refusals.push_back({program + " is not a program (no ELF file, and no script that begins with #!): name "
-                                    "the finished program"});
+      refusals.push_back({program +
+                          " is not a program (no ELF file, and no script that begins with #!): name "
+                          "the finished program"});
       break;
   }
   return refusals;

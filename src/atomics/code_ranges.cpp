@@ -247,10 +247,10 @@ Scan find_sites(std::vector<CodeRange> ranges, const FunctionsOf& functions) {
 
 Result<Scan> find_sites_of_file(const std::string& path) {
   Scan all;
-  const auto read = for_each_section(path, [&](std::span<const std::uint8_t> code, std::uintptr_t address,
-                                               std::uintptr_t base) {
-    add(all, find_sites(code.data(), code.size(), address, [&] { return functions_of(path, base); }));
-  });
+  const auto read = for_each_section(
+      path, [&](std::span<const std::uint8_t> code, std::uintptr_t address, std::uintptr_t base) {
+        add(all, find_sites(code.data(), code.size(), address, [&] { return functions_of(path, base); }));
+      });
   if (!read) return read.error();
   return all;
 }

@@ -22,7 +22,8 @@ constexpr Row library_kinds[] = {
 #undef MUSUBI_LIBRARY_KIND
 };
 constexpr Row uses[] = {
-#define MUSUBI_USE(verdict, subject, names, meaning, remedy) {Verdict::verdict, subject, names, meaning, remedy},
+#define MUSUBI_USE(verdict, subject, names, meaning, remedy) \
+  {Verdict::verdict, subject, names, meaning, remedy},
 #include "check/uses.def"
 #undef MUSUBI_USE
 };
@@ -86,8 +87,8 @@ void add_libraries_of_kinds(const Facts& facts, std::vector<Finding>& findings) 
 
 void add_uses(const Facts& facts, std::vector<Finding>& findings) {
   for (const Row& row : uses) {
-    const auto names =
-        parts_where(facts, [&](const Part& part) { return !part.is_private && imports_one_of(part, row.names); });
+    const auto names = parts_where(
+        facts, [&](const Part& part) { return !part.is_private && imports_one_of(part, row.names); });
     if (!names.empty())
       findings.push_back({row.verdict, row.subject, row.meaning + about(facts, names), row.remedy});
   }
@@ -132,21 +133,23 @@ void add_atomics(const Facts& facts, std::vector<Finding>& findings) {
                         "musubi doctor PROGRAM counts them by file"});
   }
   if (sum.undecided != 0) {
-    findings.push_back({Verdict::best_effort, "atomics",
-                        counted(sum.undecided, "place") +
-                            " near data may be atomic operations, and are left as they are",
-                        "keep symbols or unwind tables in the file, which tell code from data"});
+    findings.push_back(
+        {Verdict::best_effort, "atomics",
+         counted(sum.undecided, "place") + " near data may be atomic operations, and are left as they are",
+         "keep symbols or unwind tables in the file, which tell code from data"});
   }
 }
 
-void add_spin_loops(const Facts& facts, std::vector<Finding>& findings) {
-  const auto names =
-      parts_where(facts, [](const Part& part) { return part.code && part.code->spin_loops; });
+void add_waits(const Facts& facts, std::vector<Finding>& findings) {
+  const auto loops = parts_where(facts, [](const Part& part) { return part.code && part.code->spin_loops; });
+  const auto calls = parts_where(facts, [](const Part& part) { return part.waits && !part.is_private; });
+  const auto& names = loops.empty() ? calls : loops;
   if (names.empty()) return;
-  findings.push_back({Verdict::best_effort, "spin loops",
-                      "loops that wait for a word by loads alone see the change within 0.1 s at first, sooner "
-                      "later on" + about(facts, names),
-                      "wait by a lock, a condition variable or an atomic operation"});
+  findings.push_back(
+      {Verdict::best_effort, "spin loops",
+       "a loop that waits for a plain word sees the change within 0.1 s at first, sooner later on" +
+           about(facts, names),
+       "wait by a lock, a condition variable or an atomic operation"});
 }
 
 void add_libraries(const Facts& facts, std::vector<Finding>& findings) {
@@ -166,7 +169,8 @@ void add_refusals(const Facts& facts, std::vector<Finding>& findings) {
     // "<cause>; <remedy>" or "<cause>: <remedy>"
     const std::size_t cut = std::min(text.find("; "), text.find(": "));
     const bool has_remedy = cut != std::string::npos;
-    findings.push_back({Verdict::refused, "the file", text.substr(0, cut), has_remedy ? text.substr(cut + 2) : ""});
+    findings.push_back(
+        {Verdict::refused, "the file", text.substr(0, cut), has_remedy ? text.substr(cut + 2) : ""});
   }
   if (!facts.missing.empty()) {
     findings.push_back({Verdict::refused, "libraries", list_of(facts.missing) + " not found",
@@ -176,15 +180,17 @@ void add_refusals(const Facts& facts, std::vector<Finding>& findings) {
 
 void add_runtime(const Facts& facts, std::vector<Finding>& findings) {
   if (facts.has_ranks_of_its_own) {
-    findings.push_back({Verdict::exact, "ranks",
-                        "linked with Musubi: each rank runs main, and shares what it allocates by musubi.h, sms.h "
-                        "or gheap.h",
-                        ""});
+    findings.push_back(
+        {Verdict::exact, "ranks",
+         "linked with Musubi: each rank runs main, and shares what it allocates by musubi.h, sms.h "
+         "or gheap.h",
+         ""});
   } else if (facts.only_starts_others) {
-    findings.push_back({Verdict::best_effort, "other programs",
-                        "it starts other programs: one that it execs takes its place in the job, one that it starts "
-                        "as a child does not",
-                        "musubi check that program"});
+    findings.push_back(
+        {Verdict::best_effort, "other programs",
+         "it starts other programs: one that it execs takes its place in the job, one that it starts "
+         "as a child does not",
+         "musubi check that program"});
   } else if (!facts.unserved.empty()) {
     findings.push_back({Verdict::best_effort, "OpenMP",
                         "Musubi does not define " + list_of(facts.unserved) +
@@ -195,8 +201,9 @@ void add_runtime(const Facts& facts, std::vector<Finding>& findings) {
     return imports_one_of(part, "GOMP_* omp_* __kmpc_*") && !part.is_private;
   });
   if (!has_openmp && !facts.has_ranks_of_its_own && !facts.only_starts_others && facts.refusals.empty()) {
-    findings.push_back({Verdict::exact, "OpenMP",
-                        "none in the program and its libraries: main runs at rank 0, the other ranks stay idle", ""});
+    findings.push_back(
+        {Verdict::exact, "OpenMP",
+         "none in the program and its libraries: main runs at rank 0, the other ranks stay idle", ""});
   }
 }
 
@@ -212,7 +219,7 @@ std::vector<Finding> findings_of(const Facts& facts) {
       add_uses(facts, findings);
       add_levels(facts, findings);
       add_atomics(facts, findings);
-      add_spin_loops(facts, findings);
+      add_waits(facts, findings);
       add_libraries(facts, findings);
     }
   }

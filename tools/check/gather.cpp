@@ -81,17 +81,27 @@ void choose_private(std::vector<Part>& parts, const std::vector<std::vector<std:
   }
 }
 
+Part part_of(const std::string& name, const std::string& path, const std::vector<std::string>& imports) {
+  Part part;
+  part.name = image::file_name_of(name);
+  part.path = path;
+  part.imports = imports;
+  part.waits = std::ranges::any_of(atomics::functions_of_waits, [&](std::string_view function) {
+    return std::ranges::binary_search(imports, function);
+  });
+  return part;
+}
+
 void add_libraries(const std::string& program, std::vector<std::vector<std::string>>& needed, Facts& facts) {
+  const std::vector<std::string> none;
   for (const LoadedLibrary& library : loaded_libraries(program, config::environment_variables())) {
     if (library.path.empty()) {
       facts.missing.push_back(library.name);
       continue;
     }
     auto file = read_elf_file(library.path);
-    Part part{std::string(image::file_name_of(library.name)), library.path, {}, false, std::nullopt};
-    if (file) part.imports = file.value().imports;
-    facts.parts.push_back(std::move(part));
-    needed.push_back(file ? file.value().needed : std::vector<std::string>{});
+    facts.parts.push_back(part_of(library.name, library.path, file ? file.value().imports : none));
+    needed.push_back(file ? file.value().needed : none);
   }
 }
 
@@ -121,7 +131,7 @@ void add_program(const std::string& path, const ElfFile& file, const config::Set
   });
   facts.only_starts_others = image::only_starts_others(path);
   std::vector<std::vector<std::string>> needed{file.needed};
-  facts.parts.push_back({std::string(image::file_name_of(path)), path, file.imports, false, std::nullopt});
+  facts.parts.push_back(part_of(path, path, file.imports));
   if (file.kind == FileKind::dynamic_program &&
       refusals_of(path, file, Preload::always).empty())  // its dynamic linker can be started
     add_libraries(path, needed, facts);
@@ -173,8 +183,8 @@ Result<Facts> gather(const std::string& path, const config::Settings& settings) 
   if (facts.kind != FileKind::script) return facts;
   facts.interpreter = interpreter_of(path);
   auto interpreter = read_elf_file(facts.interpreter);
-  if (!interpreter) return Error{path + " is a script for a program that cannot be used: " +
-                                 interpreter.error().message};
+  if (!interpreter)
+    return Error{path + " is a script for a program that cannot be used: " + interpreter.error().message};
   for (const Error& refusal : refusals_of(facts.interpreter, interpreter.value(), Preload::automatic))
     facts.refusals.push_back(refusal.message);
   if (interpreter.value().kind == FileKind::dynamic_program)

@@ -99,7 +99,10 @@ std::string as_text(const Facts& facts, const std::vector<Finding>& findings) {
   }
   text += is_accepted(findings) ? "A job over several hosts can have it."
                                 : "No job over several hosts can have it.";
-  return text + " On one host `musubi run` starts it natively, as it is.\n";
+  const bool can_start =
+      facts.missing.empty() && (facts.kind == FileKind::dynamic_program ||
+                                facts.kind == FileKind::static_program || facts.kind == FileKind::script);
+  return text + (can_start ? " On one host `musubi run` starts it natively, as it is.\n" : "\n");
 }
 
 std::string as_json(const Facts& facts, const std::vector<Finding>& findings) {

@@ -1,5 +1,5 @@
-// What a job derives from the names of programs and libraries alone. Depends on nothing, so that a command can
-// say beforehand how a job will choose.
+// What a job derives from the names of programs and libraries alone. Depends on nothing, so that a command
+// can say beforehand how a job will choose.
 #pragma once
 
 #include <algorithm>

@@ -196,7 +196,8 @@ bool fences_are_calls(const link_map& object) {
 
 bool imports_waits(const link_map& object) {
   bool waits = false;
-  visit_object(object, [&](const dl_phdr_info& info) { waits = imports_any(info, atomics::functions_of_waits); });
+  visit_object(object,
+               [&](const dl_phdr_info& info) { waits = imports_any(info, atomics::functions_of_waits); });
   return waits;
 }
 
