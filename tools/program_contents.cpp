@@ -54,8 +54,8 @@ std::vector<Error> problems_of_contents(const std::string& program, const ElfFil
   for (const Contents& runtime : openmp_runtimes) {
     if (needs(file, runtime.library) || !file_holds(program, runtime.text)) continue;
     problems.push_back({program + " is linked with " + std::string(runtime.name) +
-                        ", which Musubi cannot replace inside of a program: link it with the shared "
-                        "libgomp.so (gcc -fopenmp without -Bstatic)"});
+                        ", which Musubi cannot replace inside of a program: link it with the shared library "
+                        "(gcc -fopenmp without -Bstatic, clang -fopenmp without -static-openmp)"});
   }
   return problems;
 }

@@ -94,10 +94,6 @@ std::vector<Error> refusals_of(const std::string& program, const ElfFile& file, 
   if (preload == Preload::never) return {};
   std::vector<Error> refusals = refusals_of_kind(program, file);
   if (preload == Preload::always || needs(file, "libmusubi")) return refusals;
-  if (needs(file, "libomp.so") || needs(file, "libiomp5.so")) {
-    refusals.push_back({program + " uses the OpenMP runtime of LLVM, which Musubi cannot replace; compile it "
-                                  "with gcc -fopenmp"});
-  }
   for (const Error& problem : problems_of_contents(program, file)) refusals.push_back(problem);
   return refusals;
 }
