@@ -73,9 +73,10 @@ runtime::BarrierPayload encode_fork(const Region& region, const StoreBound& stor
   runtime::BarrierPayload payload = encode_plainly(region);
   payload[1] |= std::uint64_t{stores.bytes} << store_bytes_shift;
   const bool is_plain = stores.place_count == 0 && stores.of_stacks.bytes == 0;
-  if (is_plain && region.inherited == nullptr && decode_plainly(payload, initial).icv == region.icv)
+  if (is_plain && region.inherited == nullptr && region.call_site == nullptr &&
+      decode_plainly(payload, initial).icv == region.icv)
     return payload;
-  details = {region.loop, region.icv, stores, region.inherited};
+  details = {region.loop, region.icv, stores, region.inherited, region.call_site};
   payload[0] |= details_bit << schedule_shift;
   payload[5] = (payload[5] & ~address_mask) | reinterpret_cast<std::uintptr_t>(&details);
   return payload;
@@ -89,6 +90,7 @@ Region decode_fork(const runtime::BarrierPayload& payload, const Icv& initial) {
     region.loop = region.details->loop;
     region.icv = region.details->icv;
     region.inherited = region.details->inherited;
+    region.call_site = region.details->call_site;
   }
   return region;
 }

@@ -25,6 +25,7 @@ struct RegionDetails {
   Icv icv;
   StoreBound stores;
   const InheritedState* inherited = nullptr;  // null: new threads are as the rank's were at the start
+  const void* call_site = nullptr;            // of the construct, if a tool listens
 };
 
 // Data for every member. Plain data.
@@ -44,6 +45,7 @@ struct Region {
   std::uint32_t store_bytes = 1;
   const InheritedState* inherited = nullptr;
   const RegionDetails* details = nullptr;
+  const void* call_site = nullptr;  // of the construct, if a tool listens; in the details
 
   StoreBound stores() const {
     if (details != nullptr) return details->stores;
