@@ -37,6 +37,7 @@ void enter(ImplicitTask& task, const Region& region, Team* team, std::uint32_t n
     display_affinity_when_changed();
   runtime::note_team(number, region.size);
   runtime::note_entry(region.program_code());
+  events::member_begins(task);
   if (region.loop != nullptr) loop_begin(task, *region.loop);
 }
 
@@ -45,6 +46,7 @@ void leave(ImplicitTask& task) {
   end_own_single(task);
   if (cancellation_enabled()) loop_end(task);
   free_construct_memory(task);
+  events::member_ends(task);
   this_thread().implicit = task.outer;
   this_thread().task = task.parent;
   runtime::note_team(task.outer->number, task.outer->size > 1 ? task.outer->size : 0);
@@ -91,11 +93,13 @@ runtime::RegionCode code_of(const RegionRequest& request) {
                                              ImplicitTask& task) {
   Team& team = job.team;
   team.open(region);
+  team.note = task.region_note;
   job.pool.reserve(team.members_here());
   if (job.ranks > 1) {
     if (job.before_region != nullptr) job.before_region();
     runtime::Synchronization& synchronization = job.runtime.synchronization();
-    const StoreBound stores = synchronization.stores_of(code_of(request), __builtin_frame_address(0));
+    StoreBound stores = synchronization.stores_of(code_of(request), __builtin_frame_address(0));
+    if (events::tool_is_of_program()) stores = {};  // it stores, too
     runtime::BarrierPayload payload = encode_fork(region, stores, job.environment.initial, task.details);
     if (has_details(payload)) note_stack(__builtin_frame_address(0));  // `task` may be in the caller's frame
     synchronization.barrier(payload);
@@ -115,14 +119,18 @@ void run_member(std::uint32_t index) {
     if (region.inherited != nullptr) os::set_thread_state(region.inherited->state, region.inherited->parts);
   }
   ImplicitTask task;
+  task.region_note = team.note;
   enter(task, region, &team, team.first_here() + index);
   TaskGroup group{nullptr, TaskGroup::Kind::region, false, region.data};
   if (region.grouped) task.group = &group;
   {
     const runtime::Traced traced(runtime::Event::parallel_region, region.program_code());
+    events::code_runs(__builtin_frame_address(0));
     region.function(region.data);
+    events::code_runs(nullptr);
   }
   leave_groups(task, region.grouped ? &group : nullptr);
+  { const events::SyncScope end(events::Sync::end_of_region); }
   leave(task);
 }
 
@@ -136,6 +144,8 @@ void serve_region(Job& job, const runtime::BarrierPayload& fork) {
   }
   job.pool.reserve(members);
   job.runtime.synchronization().begin_region(team.region().stores());
+  events::start_tool();
+  team.note = events::region_begins(team.region().size, team.region().size, team.region().call_site);
   job.pool.start(members);
   run_member(0);
   note_stack(__builtin_frame_address(0));
@@ -144,6 +154,7 @@ void serve_region(Job& job, const runtime::BarrierPayload& fork) {
   team.join();
   job.runtime.synchronization().end_region();
   team.close();
+  events::region_ends(team.note);
 }
 
 std::uint32_t team_size(std::uint32_t threads) {
@@ -165,6 +176,9 @@ std::uint32_t team_size(std::uint32_t threads) {
   region.singles = outer.singles;
   region.loop = request.loop;
   region.grouped = request.grouped;
+  region.call_site = events::call_site();
+  task.region_note = events::region_begins(request.threads == 0 ? icv.threads : request.threads, region.size,
+                                           region.call_site);
   if (region.size == 1) return enter(task, region, nullptr, 0);
   region.modes = os::floating_point_modes();
   Job& job = *Job::current();
@@ -179,6 +193,7 @@ void end_parallel() {
     Job& job = *Job::current();
     end_own_single(task);
     if (cancellation_enabled()) loop_end(task);
+    const events::SyncScope end(events::Sync::end_of_region);
     const runtime::Waiting wait(runtime::Wait::join);
     job.pool.finish(team->members_here(), [&] { return team->work_while(runtime::Wait::join); });
     team->join();
@@ -189,6 +204,7 @@ void end_parallel() {
     task.outer->singles = task.singles;
   }
   leave(task);
+  events::region_ends(task.region_note);
 }
 
 std::uint32_t parallel(const RegionRequest& request) {
@@ -200,7 +216,9 @@ std::uint32_t parallel(const RegionRequest& request) {
   const std::uint32_t size = task.size;
   {
     const runtime::Traced traced(runtime::Event::parallel_region, code_of(request).address);
+    events::code_runs(__builtin_frame_address(0));
     request.function(request.data);
+    events::code_runs(nullptr);
   }
   leave_groups(task, request.grouped ? &group : nullptr);
   note_stack(__builtin_frame_address(0));

@@ -54,18 +54,29 @@ void* Pool::run(void* argument) {
   adopt_stack(worker.stack, __builtin_frame_address(0));
   os::note_bound_thread();
   note_stack(__builtin_frame_address(0));
+  events::thread_begins(events::ThreadKind::worker);
   for (std::uint32_t served = 0;; ++served) {
     {
       const runtime::Waiting wait(runtime::Wait::region);
       while (worker.orders.load(std::memory_order_acquire) == served)
         pool.runtime_.threads().wait_local(&worker.orders, served);
     }
-    pool.part_(worker.index);
+    if (pool.ends_) {
+      events::thread_ends();
+    } else {
+      pool.part_(worker.index);
+    }
     note_stack(__builtin_frame_address(0));
     const std::uint32_t expected = pool.expected_;
     if (pool.done_.fetch_add(1, std::memory_order_acq_rel) + 1 == expected)
       pool.runtime_.threads().wake_local(&pool.done_);
   }
+}
+
+void Pool::end_threads() {
+  ends_ = true;
+  start(threads_);
+  finish(threads_, [] { return false; });
 }
 
 void Pool::start(std::uint32_t members) {

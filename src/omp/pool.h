@@ -33,6 +33,9 @@ class Pool {
     }
   }
 
+  // The threads tell the tool that they end; no region may follow.
+  void end_threads();
+
   // Per rank.
   static constexpr std::uint32_t threads_max = 4096;
 
@@ -53,6 +56,7 @@ class Pool {
   std::uint32_t threads_ = 1;
   alignas(64) std::atomic<std::uint32_t> done_{0};
   std::uint32_t expected_ = 0;
+  bool ends_ = false;
 };
 
 }  // namespace musubi::omp

@@ -80,9 +80,10 @@ runtime::BarrierPayload encode_fork(const Region& region, const StoreBound& stor
   payload[1] |= std::uint64_t{stores.bytes} << store_bytes_shift;
   const bool is_plain =
       stores.place_count == 0 && stores.of_stacks.bytes == 0 && (region.code == 0 || region.loop == nullptr);
-  if (is_plain && region.inherited == nullptr && decode_plainly(payload, initial).icv == region.icv)
+  if (is_plain && region.inherited == nullptr && region.call_site == nullptr &&
+      decode_plainly(payload, initial).icv == region.icv)
     return payload;
-  details = {region.code, region.loop, region.icv, stores, region.inherited};
+  details = {region.code, region.loop, region.icv, stores, region.inherited, region.call_site};
   payload[0] |= details_bit << schedule_shift;
   payload[5] = (payload[5] & ~address_mask) | reinterpret_cast<std::uintptr_t>(&details);
   return payload;
@@ -97,6 +98,7 @@ Region decode_fork(const runtime::BarrierPayload& payload, const Icv& initial) {
     region.loop = region.details->loop;
     region.icv = region.details->icv;
     region.inherited = region.details->inherited;
+    region.call_site = region.details->call_site;
   }
   return region;
 }

@@ -26,6 +26,7 @@ struct RegionDetails {
   Icv icv;
   StoreBound stores;
   const InheritedState* inherited = nullptr;  // null: new threads are as the rank's were at the start
+  const void* call_site = nullptr;            // of the construct, if a tool listens
 };
 
 // Data for every member. Plain data.
@@ -47,6 +48,7 @@ struct Region {
   std::uint32_t store_bytes = 1;
   const InheritedState* inherited = nullptr;
   const RegionDetails* details = nullptr;
+  const void* call_site = nullptr;  // of the construct, if a tool listens; in the details
 
   // The address of the program's code, for reports.
   std::uintptr_t program_code() const {

@@ -12,6 +12,7 @@ void initialise_thread(Thread& thread) {
   if (job != nullptr) thread.initial.icv = job->environment.initial;
   thread.implicit = &thread.initial;
   thread.task = thread.implicit;
+  if (job != nullptr) events::thread_begins(events::ThreadKind::initial);
 }
 
 void adopt_stack(const runtime::ThreadStack& stack, const void* first_frame) {

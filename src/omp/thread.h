@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "omp/chunk_pace.h"
+#include "omp/events.h"
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
 #include "omp/region.h"
@@ -43,7 +44,8 @@ struct Task {
   bool final = false;
   // Frame of the outermost explicit task that the thread runs in its innermost region; 0: none.
   std::uintptr_t first_frame = 0;
-  PostponedTasks postponed;  // made by this task, or left to it by tasks that it ran
+  PostponedTasks postponed;          // made by this task, or left to it by tasks that it ran
+  events::TaskNote* note = nullptr;  // of a tool; null: none yet
 };
 
 // A task of `omp task` while a thread runs it, on that thread's stack.
@@ -103,6 +105,7 @@ struct ImplicitTask : Task {
   RegionDetails details;       // of the region, if they do not fit into its announcement
   Loop loop;
   ConstructMemory* memory = nullptr;
+  events::RegionNote* region_note = nullptr;  // of a tool
 };
 
 struct Thread {
