@@ -39,7 +39,7 @@ struct Region {
   std::uint32_t singles = 0;
   os::FloatingPointModes modes;  // of the thread that opens it; new threads begin with them
   Spacing spacing = Spacing::close;
-  bool grouped = false;          // the tasks of each member are a group: the region has reductions over tasks
+  bool grouped = false;  // the tasks of each member are a group: the region has reductions over tasks
   // The loop that a combined construct starts; on the master's stack, which is shared.
   const LoopSpecification* loop = nullptr;
   // Bound of its code's stores: no store is narrower, except those that the details list.
