@@ -36,7 +36,7 @@ void enter(ImplicitTask& task, const Region& region, Team* team, std::uint32_t n
   if (const Job* job = Job::current(); job != nullptr && job->environment.display_affinity)
     display_affinity_when_changed();
   runtime::note_team(number, region.size);
-  runtime::note_entry(reinterpret_cast<std::uintptr_t>(region.function));
+  runtime::note_entry(region.program_code());
   if (region.loop != nullptr) loop_begin(task, *region.loop);
 }
 
@@ -79,17 +79,23 @@ const InheritedState* inherited_from_here(Job& job) {
   return job.inherited;
 }
 
+runtime::RegionCode code_of(const RegionRequest& request) {
+  if (request.code != 0) return {request.code, request.arguments, runtime::RegionCode::Passes::words};
+  return {reinterpret_cast<std::uintptr_t>(request.function), request.data,
+          runtime::RegionCode::Passes::address};
+}
+
 // Starts the members of this rank, and announces the region to other ranks. `task`: of the thread that opens
 // it.
-[[gnu::always_inline]] inline void open_team(Job& job, const Region& region, ImplicitTask& task) {
+[[gnu::always_inline]] inline void open_team(Job& job, const Region& region, const RegionRequest& request,
+                                             ImplicitTask& task) {
   Team& team = job.team;
   team.open(region);
   job.pool.reserve(team.members_here());
   if (job.ranks > 1) {
     if (job.before_region != nullptr) job.before_region();
     runtime::Synchronization& synchronization = job.runtime.synchronization();
-    const StoreBound stores = synchronization.stores_of(reinterpret_cast<std::uintptr_t>(region.function),
-                                                        region.data, __builtin_frame_address(0));
+    const StoreBound stores = synchronization.stores_of(code_of(request), __builtin_frame_address(0));
     runtime::BarrierPayload payload = encode_fork(region, stores, job.environment.initial, task.details);
     if (has_details(payload)) note_stack(__builtin_frame_address(0));  // `task` may be in the caller's frame
     synchronization.barrier(payload);
@@ -113,8 +119,7 @@ void run_member(std::uint32_t index) {
   TaskGroup group{nullptr, TaskGroup::Kind::region, false, region.data};
   if (region.grouped) task.group = &group;
   {
-    const runtime::Traced traced(runtime::Event::parallel_region,
-                                 reinterpret_cast<std::uintptr_t>(region.function));
+    const runtime::Traced traced(runtime::Event::parallel_region, region.program_code());
     region.function(region.data);
   }
   leave_groups(task, region.grouped ? &group : nullptr);
@@ -152,6 +157,7 @@ std::uint32_t team_size(std::uint32_t threads) {
   Region region;
   region.function = request.function;
   region.data = request.data;
+  region.code = request.code;
   region.size = team_size(request.threads, outer, icv);
   region.level = outer.level + 1;
   region.icv = icv;
@@ -163,7 +169,7 @@ std::uint32_t team_size(std::uint32_t threads) {
   region.modes = os::floating_point_modes();
   Job& job = *Job::current();
   if (region.size > job.team.region().size) region.inherited = inherited_from_here(job);
-  open_team(job, region, task);
+  open_team(job, region, request, task);
   enter(task, region, &job.team, 0);
 }
 
@@ -193,8 +199,7 @@ std::uint32_t parallel(const RegionRequest& request) {
   if (request.grouped) task.group = &group;
   const std::uint32_t size = task.size;
   {
-    const runtime::Traced traced(runtime::Event::parallel_region,
-                                 reinterpret_cast<std::uintptr_t>(request.function));
+    const runtime::Traced traced(runtime::Event::parallel_region, code_of(request).address);
     request.function(request.data);
   }
   leave_groups(task, request.grouped ? &group : nullptr);

@@ -20,6 +20,10 @@ struct RegionRequest {
   std::uint32_t threads = 0;                // 0: nthreads-var
   const LoopSpecification* loop = nullptr;  // of a combined construct
   bool grouped = false;                     // see Region
+  // If `function` only passes on to the program's code: the address of that, and its arguments' words, in the
+  // memory of `data`.
+  std::uintptr_t code = 0;
+  const void* arguments = nullptr;
 };
 
 // The size that a region opened now would have.

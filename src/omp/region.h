@@ -21,6 +21,7 @@ struct InheritedState {
 
 // Data that do not fit into the announcement of a region. In memory that all ranks can read.
 struct RegionDetails {
+  std::uintptr_t code = 0;
   const LoopSpecification* loop = nullptr;
   Icv icv;
   StoreBound stores;
@@ -31,6 +32,8 @@ struct RegionDetails {
 struct Region {
   Function function = nullptr;
   void* data = nullptr;
+  // The program's code if `function` only passes on to it; else 0.
+  std::uintptr_t code = 0;
   std::uint32_t size = 1;
   std::uint32_t level = 1;  // of the region; its active level is 1, since nested regions are serialised
   Icv icv;
@@ -45,6 +48,10 @@ struct Region {
   const InheritedState* inherited = nullptr;
   const RegionDetails* details = nullptr;
 
+  // The address of the program's code, for reports.
+  std::uintptr_t program_code() const {
+    return code != 0 ? code : reinterpret_cast<std::uintptr_t>(function);
+  }
   StoreBound stores() const {
     if (details != nullptr) return details->stores;
     StoreBound bound;

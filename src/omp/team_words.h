@@ -22,6 +22,7 @@ inline constexpr std::size_t open_single_count = 16;
 inline constexpr std::size_t cancelled_region = 36;  // rank 0: not 0 once the region was cancelled
 inline constexpr std::size_t cancelled_loop = 37;    // rank 0: 1 + barriers of the region before that loop
 inline constexpr std::size_t affinity_format = 38;   // rank 0: address of the text, once it was set
+inline constexpr std::size_t thread_copies = 39;     // rank 0: address of the first record (thread_copies.h)
 inline constexpr std::size_t loop_slots = 8192;
 inline constexpr std::size_t loop_slot_count = 256;
 inline constexpr std::size_t loop_slot_words = 8;
@@ -29,7 +30,7 @@ inline constexpr std::size_t doacross = 16384;  // chunk c: word c / ranks of ra
 inline constexpr std::size_t doacross_count = 1024;
 inline constexpr std::size_t end = doacross + doacross_count;
 
-static_assert(awaited_singles + open_single_count <= cancelled_region && affinity_format < loop_slots);
+static_assert(awaited_singles + open_single_count <= cancelled_region && thread_copies < loop_slots);
 static_assert(loop_slots + loop_slot_count * loop_slot_words <= doacross);
 static_assert(end <= runtime::Words::count);
 }  // namespace words

@@ -60,13 +60,15 @@ struct Loop {
   bool finished = true;
   bool has_turn = false;  // ordered: this thread's chunk is the current one
   bool doacross = false;
+  bool by_shares = false;        // doacross: the thread computes its static chunks itself
   bool by_addition = false;      // dynamic: chunks are handed out by a plain addition
   std::uint64_t chunk_size = 1;  // dynamic and guided: as requested, within the loop
   Chunk chunk;                   // current positions; empty: none
   Chunk batch;                   // dynamic, far: positions that this thread has taken for its next chunks
   ChunkPace pace;                // of its batches
-  std::uint64_t next_share = 0;  // static: number of chunks that this thread has had
-  std::uint32_t nest = 1;        // doacross: depth of the nest
+  // static: number of chunks that this thread has had; by_shares: 1 + the chunk of its last post
+  std::uint64_t next_share = 0;
+  std::uint32_t nest = 1;  // doacross: depth of the nest
 };
 
 class Team;

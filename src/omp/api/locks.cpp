@@ -30,36 +30,36 @@ extern "C" {
 MUSUBI_LOCK_FUNCTIONS()
 MUSUBI_LOCK_FUNCTIONS(_)
 
-// In C a nestable lock is the variable itself; in Fortran the variable holds its address.
-#define MUSUBI_NEST_LOCK_FUNCTIONS(suffix, Variable, body, destroy)  \
-  MUSUBI_EXPORT void omp_init_nest_lock##suffix(Variable* lock) {    \
-    MUSUBI_OMP_ENTRY();                                              \
-    initialise_nest_lock(*lock);                                     \
-  }                                                                  \
-  MUSUBI_EXPORT void omp_destroy_nest_lock##suffix(Variable* lock) { \
-    MUSUBI_OMP_ENTRY();                                              \
-    destroy(*lock);                                                  \
-  }                                                                  \
-  MUSUBI_EXPORT void omp_set_nest_lock##suffix(Variable* lock) {     \
-    MUSUBI_OMP_ENTRY();                                              \
-    set_nest_lock(body(*lock));                                      \
-  }                                                                  \
-  MUSUBI_EXPORT void omp_unset_nest_lock##suffix(Variable* lock) {   \
-    MUSUBI_OMP_ENTRY();                                              \
-    unset_nest_lock(body(*lock));                                    \
-  }                                                                  \
-  MUSUBI_EXPORT int omp_test_nest_lock##suffix(Variable* lock) {     \
-    MUSUBI_OMP_ENTRY();                                              \
-    return static_cast<int>(test_nest_lock(body(*lock)));            \
+// The variable of a nestable lock holds the lock's address.
+#define MUSUBI_NEST_LOCK_FUNCTIONS(suffix)                                 \
+  MUSUBI_EXPORT void omp_init_nest_lock##suffix(NestLockHandle* lock) {    \
+    MUSUBI_OMP_ENTRY();                                                    \
+    initialise_nest_lock(*lock);                                           \
+  }                                                                        \
+  MUSUBI_EXPORT void omp_destroy_nest_lock##suffix(NestLockHandle* lock) { \
+    MUSUBI_OMP_ENTRY();                                                    \
+    destroy_nest_lock(*lock);                                              \
+  }                                                                        \
+  MUSUBI_EXPORT void omp_set_nest_lock##suffix(NestLockHandle* lock) {     \
+    MUSUBI_OMP_ENTRY();                                                    \
+    set_nest_lock(lock_of(*lock));                                         \
+  }                                                                        \
+  MUSUBI_EXPORT void omp_unset_nest_lock##suffix(NestLockHandle* lock) {   \
+    MUSUBI_OMP_ENTRY();                                                    \
+    unset_nest_lock(lock_of(*lock));                                       \
+  }                                                                        \
+  MUSUBI_EXPORT int omp_test_nest_lock##suffix(NestLockHandle* lock) {     \
+    MUSUBI_OMP_ENTRY();                                                    \
+    return static_cast<int>(test_nest_lock(lock_of(*lock)));               \
   }
-MUSUBI_NEST_LOCK_FUNCTIONS(, NestLockWord, , static_cast<void>)
-MUSUBI_NEST_LOCK_FUNCTIONS(_, NestLockHandle, lock_of, destroy_nest_lock)
+MUSUBI_NEST_LOCK_FUNCTIONS()
+MUSUBI_NEST_LOCK_FUNCTIONS(_)
 
 // Hints are ignored.
 MUSUBI_EXPORT void omp_init_lock_with_hint(LockWord*, int /*hint*/) {
   MUSUBI_OMP_ENTRY();
 }
-MUSUBI_EXPORT void omp_init_nest_lock_with_hint(NestLockWord* lock, int /*hint*/) {
+MUSUBI_EXPORT void omp_init_nest_lock_with_hint(NestLockHandle* lock, int /*hint*/) {
   MUSUBI_OMP_ENTRY();
   initialise_nest_lock(*lock);
 }

@@ -1,11 +1,11 @@
 // Parallel regions, with and without a work-sharing construct in them, and teams on the host.
 #include <algorithm>
-#include <climits>
 #include <new>
 
 #include "omp/entry.h"
 #include "omp/gomp/loop_values.h"
 #include "omp/gomp/reductions.h"
+#include "omp/league.h"
 #include "omp/parallel.h"
 #include "omp/shared_memory.h"
 
@@ -34,12 +34,6 @@ void open_region(Function function, void* data, unsigned threads, const LoopSpec
     request.loop = &region->loop;
   }
   begin_parallel(request, *region);
-}
-
-void enter_team(Icv& icv, unsigned teams, unsigned team, unsigned thread_limit) {
-  icv.league = teams;
-  icv.league_number = team;
-  if (thread_limit != 0) icv.thread_limit = std::min<unsigned>(thread_limit, INT_MAX);
 }
 
 }  // namespace
@@ -124,19 +118,11 @@ MUSUBI_EXPORT void GOMP_parallel_sections_start(Function function, void* data, u
   open_region(function, data, threads, &loop);
 }
 
-// The teams of a league run in turn, in the program's own thread; their regions have all threads of the job.
 // A league without a given number of teams has one.
 MUSUBI_EXPORT void GOMP_teams_reg(Function function, void* data, unsigned teams, unsigned thread_limit,
                                   unsigned /*flags*/) {
   MUSUBI_OMP_ENTRY();
-  const Icv& around = current_task().icv;
-  if (teams == 0) teams = std::max(around.teams, 1u);
-  if (thread_limit == 0) thread_limit = around.teams_thread_limit;
-  for (unsigned team = 0; team < teams; ++team) {
-    InitialTaskScope scope;
-    enter_team(scope.task().icv, teams, team, thread_limit);
-    function(data);
-  }
+  run_league(function, data, teams, thread_limit);
 }
 
 MUSUBI_EXPORT void GOMP_teams(unsigned /*teams*/, unsigned thread_limit) {
