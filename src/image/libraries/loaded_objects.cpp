@@ -205,17 +205,6 @@ bool program_has_code_on_stacks() {
   return found;
 }
 
-bool only_starts_others(std::string_view path) {
-  constexpr std::string_view starters[] = {
-      "sh",     "bash",  "dash",    "ash",        "ksh",      "ksh93",   "mksh",      "zsh",
-      "fish",   "tcsh",  "csh",     "busybox",    "toybox",   "env",     "coreutils", "nice",
-      "ionice", "nohup", "taskset", "chrt",       "numactl",  "timeout", "stdbuf",    "setarch",
-      "setsid", "time",  "prlimit", "hwloc-bind", "strace",   "ltrace",  "gdb",       "valgrind",
-      "perf",   "rr",    "unshare", "xargs",      "catchsegv"};
-  const std::string_view name = file_name(path);
-  return std::ranges::find(starters, name) != std::end(starters);
-}
-
 bool uses_openmp() {
   for (const LoadedObject& object : loaded_objects()) {
     for (const std::string_view runtime : {"libgomp", "libomp", "libiomp5"}) {
