@@ -8,6 +8,7 @@
 #include "omp/job.h"
 #include "omp/open_singles.h"
 #include "omp/shared_memory.h"
+#include "omp/task_waits.h"
 #include "omp/tasks.h"
 #include "omp/team.h"
 #include "omp/worksharing.h"
@@ -25,6 +26,7 @@ void enter(ImplicitTask& task, const Region& region, Team* team, std::uint32_t n
   MUSUBI_CHECK((team != nullptr) == (region.size > 1) && number < region.size);
   MUSUBI_CHECK(team == nullptr || team->parent == task.outer->team);
   task.team = team;
+  if (team != nullptr) task.seat = &team->tasks().seat(number - team->first_here());
   task.size = region.size;
   task.number = number;
   task.level = region.level;
@@ -40,19 +42,31 @@ void enter(ImplicitTask& task, const Region& region, Team* team, std::uint32_t n
   if (region.loop != nullptr) loop_begin(task, *region.loop);
 }
 
-void leave(ImplicitTask& task) {
-  MUSUBI_CHECK(this_thread().task == &task && this_thread().implicit == &task && task.outer != nullptr);
+// Its last constructs.
+void end_constructs(ImplicitTask& task) {
   end_own_single(task);
   if (cancellation_enabled()) loop_end(task);
+}
+
+void leave(ImplicitTask& task) {
+  MUSUBI_CHECK(this_thread().task == &task && this_thread().implicit == &task && task.outer != nullptr);
+  end_constructs(task);
+  leave_seat(task);
   free_construct_memory(task);
   this_thread().implicit = task.outer;
   this_thread().task = task.parent;
   runtime::note_team(task.outer->number, task.outer->size > 1 ? task.outer->size : 0);
 }
 
-// Ends the open groups of a thread that leaves a cancelled region, down to the region's own group, if any.
-void leave_groups(ImplicitTask& task, const TaskGroup* own) {
-  while (task.group != own) group_end();
+// The member's tasks take part in the reductions of the region.
+void enter_group(ImplicitTask& task, TaskReductions& reductions) {
+  group_begin(TaskGroup::Kind::region);
+  task.group->reductions = &reductions;
+}
+
+// Ends the region's own group, and those that a thread leaves open in a cancelled region.
+void leave_groups(ImplicitTask& task) {
+  while (task.group != nullptr) group_end();
 }
 
 bool opens_team(const ImplicitTask& member, const Icv& icv) {
@@ -98,9 +112,20 @@ const InheritedState* inherited_from_here(Job& job) {
   job.pool.start(team.members_here());
 }
 
-}  // namespace
+// The rank's first thread has ended its part: the members' tasks end, then the ranks meet.
+void join_team(Job& job, const ImplicitTask& task) {
+  note_stack(__builtin_frame_address(0));
+  Team& team = *task.team;
+  const runtime::Waiting wait(runtime::Wait::join);
+  run_tasks_until(*task.seat, nullptr, [&] { return job.pool.are_done(team.members_here()); });
+  run_tasks_to_the_end(*task.seat);
+  team.join();
+  job.runtime.synchronization().end_region();
+}
 
-void run_member(std::uint32_t index) {
+// One member's part of the open region; `index` counts the members of this rank. `end`(task) ends it.
+template <class End>
+void run_member(std::uint32_t index, End end) {
   Team& team = Job::current()->team;
   MUSUBI_CHECK(team.is_open());
   const Region region = team.region();
@@ -110,15 +135,27 @@ void run_member(std::uint32_t index) {
   }
   ImplicitTask task;
   enter(task, region, &team, team.first_here() + index);
-  TaskGroup group{nullptr, TaskGroup::Kind::region, false, region.data};
-  if (region.grouped) task.group = &group;
+  if (region.reductions != nullptr) enter_group(task, *region.reductions);
   {
     const runtime::Traced traced(runtime::Event::parallel_region,
                                  reinterpret_cast<std::uintptr_t>(region.function));
     region.function(region.data);
   }
-  leave_groups(task, region.grouped ? &group : nullptr);
+  leave_groups(task);
+  end_constructs(task);
+  free_construct_memory(task);
+  end(task);
   leave(task);
+}
+
+}  // namespace
+
+void run_worker(std::uint32_t index, Pool::Worker& worker) {
+  run_member(index, [&](ImplicitTask& task) {
+    const runtime::Waiting wait(runtime::Wait::region);
+    TaskSeat& seat = *task.seat;
+    worker.rest(seat.arena->bell(), [&](auto over) { help_until(seat, over); });
+  });
 }
 
 void serve_region(Job& job, const runtime::BarrierPayload& fork) {
@@ -132,12 +169,7 @@ void serve_region(Job& job, const runtime::BarrierPayload& fork) {
   job.pool.reserve(members);
   job.runtime.synchronization().begin_region(team.region().stores());
   job.pool.start(members);
-  run_member(0);
-  note_stack(__builtin_frame_address(0));
-  const runtime::Waiting wait(runtime::Wait::join);
-  job.pool.finish(members, [&] { return team.work_while(runtime::Wait::join); });
-  team.join();
-  job.runtime.synchronization().end_region();
+  run_member(0, [&](ImplicitTask& task) { join_team(job, task); });
   team.close();
 }
 
@@ -158,7 +190,7 @@ std::uint32_t team_size(std::uint32_t threads) {
   region.loops = outer.loops;
   region.singles = outer.singles;
   region.loop = request.loop;
-  region.grouped = request.grouped;
+  region.reductions = request.reductions;
   if (region.size == 1) return enter(task, region, nullptr, 0);
   region.modes = os::floating_point_modes();
   Job& job = *Job::current();
@@ -171,12 +203,8 @@ void end_parallel() {
   ImplicitTask& task = implicit_task();
   if (Team* const team = task.team) {
     Job& job = *Job::current();
-    end_own_single(task);
-    if (cancellation_enabled()) loop_end(task);
-    const runtime::Waiting wait(runtime::Wait::join);
-    job.pool.finish(team->members_here(), [&] { return team->work_while(runtime::Wait::join); });
-    team->join();
-    job.runtime.synchronization().end_region();
+    end_constructs(task);
+    join_team(job, task);
     forget_cancellation(task);
     team->close();
     task.outer->loops = task.loops;
@@ -187,17 +215,16 @@ void end_parallel() {
 
 std::uint32_t parallel(const RegionRequest& request) {
   ImplicitTask task;
-  TaskGroup group{nullptr, TaskGroup::Kind::region, false, request.data};
   note_stack(__builtin_frame_address(0));
   begin_parallel(request, task);
-  if (request.grouped) task.group = &group;
+  if (request.reductions != nullptr) enter_group(task, *request.reductions);
   const std::uint32_t size = task.size;
   {
     const runtime::Traced traced(runtime::Event::parallel_region,
                                  reinterpret_cast<std::uintptr_t>(request.function));
     request.function(request.data);
   }
-  leave_groups(task, request.grouped ? &group : nullptr);
+  leave_groups(task);
   note_stack(__builtin_frame_address(0));
   end_parallel();
   return size;

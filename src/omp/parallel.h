@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "omp/pool.h"
 #include "omp/region.h"
 #include "omp/thread.h"
 #include "runtime/api/runtime.h"
@@ -19,7 +20,7 @@ struct RegionRequest {
   void* data = nullptr;
   std::uint32_t threads = 0;                // 0: nthreads-var
   const LoopSpecification* loop = nullptr;  // of a combined construct
-  bool grouped = false;                     // see Region
+  TaskReductions* reductions = nullptr;     // see Region
 };
 
 // The size that a region opened now would have.
@@ -36,9 +37,8 @@ void end_parallel();
 // A rank other than 0 serves the region that `fork` announced, up to and including its join. First thread of
 // the rank.
 void serve_region(Job& job, const runtime::BarrierPayload& fork);
-// One member's part of the open region; `index` counts the members of this rank. Called by the threads of the
-// pool.
-void run_member(std::uint32_t index);
+// A member's part of the open region. Called by the threads of the pool.
+void run_worker(std::uint32_t index, Pool::Worker& worker);
 
 // Replaces the calling thread's task by an initial task (a team of a league, a target region) during its
 // lifetime: outside all regions, with the control variables of the task around it.

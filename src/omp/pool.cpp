@@ -26,15 +26,15 @@ void Pool::reserve(std::uint32_t members) {
 
 void Pool::create_worker() {
   Worker* worker = make_private<Worker>();
-  worker->pool = this;
-  worker->index = threads_;
-  worker->stack = runtime_.threads().take_stack();
+  worker->pool_ = this;
+  worker->index_ = threads_;
+  worker->stack_ = runtime_.threads().take_stack();
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   // The C library puts the thread's TLS on the stack that it is given: this makes threadprivate data
   // reachable by address from other ranks (copyin).
-  pthread_attr_setstack(&attributes, worker->stack.low,
-                        static_cast<std::size_t>(worker->stack.high - worker->stack.low));
+  pthread_attr_setstack(&attributes, worker->stack_.low,
+                        static_cast<std::size_t>(worker->stack_.high - worker->stack_.low));
   pthread_t thread;
   const int error = pthread_create(&thread, &attributes, &Pool::run, worker);
   pthread_attr_destroy(&attributes);
@@ -48,24 +48,28 @@ void Pool::create_worker() {
 
 void* Pool::run(void* argument) {
   auto& worker = *static_cast<Worker*>(argument);
-  Pool& pool = *worker.pool;
+  Pool& pool = *worker.pool_;
   pool.runtime_.threads().attach();
-  runtime::name_thread(runtime::ThreadRole::team, worker.index);
-  adopt_stack(worker.stack, __builtin_frame_address(0));
+  runtime::name_thread(runtime::ThreadRole::team, worker.index_);
+  adopt_stack(worker.stack_, __builtin_frame_address(0));
   os::note_bound_thread();
   note_stack(__builtin_frame_address(0));
-  for (std::uint32_t served = 0;; ++served) {
+  while (true) {
     {
       const runtime::Waiting wait(runtime::Wait::region);
-      while (worker.orders.load(std::memory_order_acquire) == served)
-        pool.runtime_.threads().wait_local(&worker.orders, served);
+      while (worker.orders_.load(std::memory_order_acquire) == worker.served_)
+        pool.runtime_.threads().wait_local(&worker.orders_, worker.served_);
     }
-    pool.part_(worker.index);
+    pool.part_(worker.index_, worker);
     note_stack(__builtin_frame_address(0));
-    const std::uint32_t expected = pool.expected_;
-    if (pool.done_.fetch_add(1, std::memory_order_acq_rel) + 1 == expected)
-      pool.runtime_.threads().wake_local(&pool.done_);
   }
+}
+
+void Pool::Worker::count_as_done() {
+  ++served_;
+  note_stack(__builtin_frame_address(0));
+  const std::uint32_t expected = pool_->expected_;
+  if (pool_->done_.fetch_add(1, std::memory_order_acq_rel) + 1 == expected) bell_->ring();
 }
 
 void Pool::start(std::uint32_t members) {
@@ -73,9 +77,13 @@ void Pool::start(std::uint32_t members) {
   expected_ = members - 1;
   done_.store(0, std::memory_order_relaxed);
   for (std::uint32_t index = 1; index < members; ++index) {
-    auto& orders = workers_[index]->orders;
-    orders.store(orders.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    runtime_.threads().wake_local(&orders);
+    Worker& worker = *workers_[index];
+    worker.orders_.store(worker.orders_.load(std::memory_order_relaxed) + 1);
+    if (worker.is_resting_.load()) {
+      worker.bell_->ring();
+    } else {
+      runtime_.threads().wake_local(&worker.orders_);
+    }
   }
 }
 

@@ -6,14 +6,16 @@
 #include <atomic>
 #include <cstdint>
 
+#include "omp/tasks/bell.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::omp {
 
 class Pool {
  public:
-  // A thread's part of a region; `index` counts the rank's members from 0.
-  using Part = void (*)(std::uint32_t index);
+  class Worker;
+  // A thread's part of a region; `index` counts the rank's members from 0. Ends with worker.rest().
+  using Part = void (*)(std::uint32_t index, Worker& worker);
 
   Pool(runtime::Runtime& runtime, Part part) : runtime_(runtime), part_(part) {}
 
@@ -22,28 +24,15 @@ class Pool {
   void reserve(std::uint32_t members);
   // Starts members 1 .. members-1. REQUIRES: reserve(members) before; all earlier work is done.
   void start(std::uint32_t members);
-  // Waits until they are done; calls `work` before it sleeps, and does not sleep as long as the result is
-  // true.
-  template <class Work>
-  void finish(std::uint32_t members, Work work) {
-    if (members <= 1) return;
-    std::uint32_t done;
-    while ((done = done_.load(std::memory_order_acquire)) != members - 1) {
-      if (!work()) runtime_.threads().wait_local(&done_, done);
-    }
+  // Whether they are done with their parts.
+  bool are_done(std::uint32_t members) const noexcept {
+    return done_.load(std::memory_order_acquire) == members - 1;
   }
 
   // Per rank.
   static constexpr std::uint32_t threads_max = 4096;
 
  private:
-  struct Worker {
-    Pool* pool;
-    std::uint32_t index;
-    runtime::ThreadStack stack;
-    alignas(64) std::atomic<std::uint32_t> orders{0};
-  };
-
   static void* run(void* worker);
   void create_worker();
 
@@ -53,6 +42,32 @@ class Pool {
   std::uint32_t threads_ = 1;
   alignas(64) std::atomic<std::uint32_t> done_{0};
   std::uint32_t expected_ = 0;
+};
+
+class Pool::Worker {
+ public:
+  // Its part is done. Calls `wait`(over), which may return once over() is true: the thread has got orders;
+  // `bell` is rung for that.
+  template <class Wait>
+  void rest(Bell& bell, Wait wait) {
+    bell_ = &bell;
+    is_resting_.store(true);
+    count_as_done();
+    wait([this] { return orders_.load(std::memory_order_acquire) != served_; });
+    is_resting_.store(false);
+  }
+
+ private:
+  friend class Pool;
+  void count_as_done();
+
+  Pool* pool_;
+  std::uint32_t index_;
+  runtime::ThreadStack stack_;
+  std::uint32_t served_ = 0;
+  Bell* bell_ = nullptr;  // read by the starting thread while the worker rests
+  std::atomic<bool> is_resting_{false};
+  alignas(64) std::atomic<std::uint32_t> orders_{0};
 };
 
 }  // namespace musubi::omp

@@ -15,6 +15,12 @@
 
 namespace musubi::omp {
 
+// The part of a loop that a task has: values of the loop variable, the second exclusive.
+struct TaskBounds {
+  std::uint64_t first;
+  std::uint64_t end;
+};
+
 struct TaskRequest {
   Function function = nullptr;
   void* data = nullptr;
@@ -32,6 +38,7 @@ struct TaskRequest {
   // Of make_task_event(): the task ends only once the event is fulfilled, too; 0: not detachable.
   EventHandle event = 0;
   std::span<const Dependence> dependences;
+  const TaskBounds* bounds = nullptr;  // of a loop's task: the first two words of its own data
 };
 
 // Runs a task, or defers it. It has its own data environment: its settings (omp_set_num_threads) end with it.
@@ -50,14 +57,12 @@ void fulfil_task_event(EventHandle event);
 void wait_for_children();
 // taskwait depend: as an undeferred task without a body.
 void wait_for_dependences(std::span<const Dependence> dependences);
-// Runs a task that the calling task may run, if there is one.
-void yield_to_tasks();
+// Runs a task that the calling task may run. Result: whether there was one.
+bool yield_to_tasks();
 
 // A loop divided into tasks.
 struct TaskLoopRequest {
   TaskRequest task;
-  // Stores the task's part of the loop in its own data: values of the loop variable, the second exclusive.
-  void (*set_bounds)(void* data, std::uint64_t first, std::uint64_t end) = nullptr;
   IterationSpace space;
   bool sized_by_grain = false;  // `number` is a grain size, else a number of tasks; 0: free
   bool strict = false;          // all tasks but the last have exactly `number` iterations

@@ -17,7 +17,7 @@ using gomp::specify_sections;
 namespace {
 
 void run(Function function, void* data, unsigned threads, const LoopSpecification& loop) {
-  parallel({function, data, threads, &loop, false});
+  parallel({function, data, threads, &loop, nullptr});
 }
 
 // The interface of gcc before 4.9 opens a region in one call and closes it in another, and the master runs
@@ -28,7 +28,7 @@ struct OpenRegion : ImplicitTask {
 
 void open_region(Function function, void* data, unsigned threads, const LoopSpecification* loop) {
   auto* region = new (allocate_shared_zeroed(alignof(OpenRegion), sizeof(OpenRegion))) OpenRegion{};
-  RegionRequest request{function, data, threads, nullptr, false};
+  RegionRequest request{function, data, threads, nullptr, nullptr};
   if (loop != nullptr) {
     region->loop = *loop;
     request.loop = &region->loop;
@@ -48,14 +48,14 @@ extern "C" {
 
 MUSUBI_EXPORT void GOMP_parallel(Function function, void* data, unsigned threads, unsigned /*flags*/) {
   MUSUBI_OMP_ENTRY();
-  parallel({function, data, threads, nullptr, false});
+  parallel({function, data, threads, nullptr, nullptr});
 }
 
 MUSUBI_EXPORT unsigned GOMP_parallel_reductions(Function function, void* data, unsigned threads,
                                                 unsigned /*flags*/) {
   MUSUBI_OMP_ENTRY();
-  gomp::team_reduction_begin(data, team_size(threads));
-  return parallel({function, data, threads, nullptr, true});
+  TaskReductions* const reductions = gomp::team_reduction_begin(data, team_size(threads));
+  return parallel({function, data, threads, nullptr, reductions});
 }
 
 MUSUBI_EXPORT void GOMP_parallel_start(Function function, void* data, unsigned threads) {

@@ -19,8 +19,7 @@ class TaskDeque {
   // The owner. push: false if it is full.
   bool push(TaskRecord* record) noexcept {
     const std::uint64_t bottom = bottom_.load(std::memory_order_relaxed);
-    // One place stays free: a claim that a thief gives back must not be overwritten.
-    if (bottom - top_.load(std::memory_order_acquire) >= capacity - 1) return false;
+    if (bottom - top_.load(std::memory_order_acquire) >= capacity) return false;
     records_[bottom % capacity].store(record, std::memory_order_relaxed);
     bottom_.store(bottom + 1, std::memory_order_release);
     return true;
@@ -41,6 +40,7 @@ class TaskDeque {
     const std::uint64_t bottom = bottom_.load(std::memory_order_relaxed);
     for (std::uint64_t i = top_.load(std::memory_order_relaxed); i < bottom; ++i)
       take(records_[i % capacity].load(std::memory_order_relaxed));
+    claimed_.store(bottom, std::memory_order_relaxed);
     top_.store(bottom, std::memory_order_relaxed);
   }
 
@@ -50,19 +50,24 @@ class TaskDeque {
     if (size() == 0) return nullptr;
     const Held held(thieves_);
     const std::uint64_t top = top_.load(std::memory_order_relaxed);
-    top_.store(top + 1, std::memory_order_relaxed);
+    claimed_.store(top + 1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (top + 1 <= bottom_.load(std::memory_order_acquire)) {
       TaskRecord* const record = records_[top % capacity].load(std::memory_order_relaxed);
-      if (wanted(*record)) return record;
+      if (wanted(*record)) {
+        top_.store(top + 1, std::memory_order_release);
+        return record;
+      }
     }
-    top_.store(top, std::memory_order_relaxed);
+    claimed_.store(top, std::memory_order_relaxed);
     return nullptr;
   }
 
  private:
   alignas(64) std::atomic<std::uint64_t> bottom_{0};  // written by the owner
-  alignas(64) std::atomic<std::uint64_t> top_{0};     // written under the lock
+  // Written under the lock. A claim may be given back; the owner takes no claimed task.
+  alignas(64) std::atomic<std::uint64_t> claimed_{0};
+  std::atomic<std::uint64_t> top_{0};
   SpinLock thieves_;
   std::array<std::atomic<TaskRecord*>, capacity> records_{};
 };

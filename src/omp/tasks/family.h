@@ -16,6 +16,8 @@ class Family {
   // `parent`: of the task around it, or null. `position`: of the deque of the thread that runs the task.
   // Referred to by its task.
   static Family* make(Family* parent, std::uint32_t depth, std::uint64_t position) {
+    // No thread waits for tasks that have ended: a chain of them need not stay.
+    while (parent != nullptr && parent->ended_.load(std::memory_order_relaxed)) parent = parent->parent;
     if (parent != nullptr) parent->counts_.fetch_add(one_reference, std::memory_order_relaxed);
     return new (frame_allocate(sizeof(Family))) Family(parent, depth, position);
   }
@@ -35,9 +37,10 @@ class Family {
   // By the task: it waits for its children from now on, until stop_waiting().
   void start_waiting() noexcept { counts_.fetch_or(awaited, std::memory_order_seq_cst); }
   void stop_waiting() noexcept { counts_.fetch_and(~std::uint64_t{awaited}, std::memory_order_relaxed); }
-  // The end of its task, or of a child's family.
-  void drop_reference() noexcept {
-    if (counts_.fetch_sub(one_reference, std::memory_order_acq_rel) / one_reference == 1) destroy();
+  // The end of its task.
+  void end() noexcept {
+    ended_.store(true, std::memory_order_relaxed);
+    if (drop_reference()) destroy();
   }
 
   // Whether it is `ancestor` or one of its descendants.
@@ -60,12 +63,20 @@ class Family {
 
   Family(Family* of_parent, std::uint32_t of_depth, std::uint64_t of_position)
       : parent(of_parent), depth(of_depth), position(of_position) {}
+  // Result: whether it was the last one.
+  bool drop_reference() noexcept {
+    return counts_.fetch_sub(one_reference, std::memory_order_acq_rel) / one_reference == 1;
+  }
   void destroy() noexcept {
-    Family* const around = parent;
-    frame_free(this, sizeof(Family));
-    if (around != nullptr) around->drop_reference();
+    Family* family = this;
+    do {
+      Family* const around = family->parent;
+      frame_free(family, sizeof(Family));
+      family = around;
+    } while (family != nullptr && family->drop_reference());
   }
 
+  std::atomic<bool> ended_{false};
   std::atomic<std::uint64_t> counts_{one_reference};  // references, `awaited`, unfinished children
 };
 

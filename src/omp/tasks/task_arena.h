@@ -10,6 +10,7 @@
 #include "omp/tasks/bell.h"
 #include "omp/tasks/deque.h"
 #include "omp/tasks/family.h"
+#include "omp/tasks/task_event.h"
 #include "omp/tasks/task_group.h"
 #include "omp/tasks/task_record.h"
 
@@ -49,13 +50,28 @@ class TaskArena {
   // A thread defers a task only while its deque holds fewer.
   static constexpr std::uint32_t deferred_max = 8;
 
-  explicit TaskArena(runtime::Threads& threads) : bell_(threads) {}
+  explicit TaskArena(runtime::Threads* threads) : bell_(threads) {}
   TaskArena(const TaskArena&) = delete;
   TaskArena& operator=(const TaskArena&) = delete;
 
   // While no task exists and no member works. `near_root`: tasks up to that depth are deferred even if no
   // thread is hungry; 0: none.
   void open(std::uint32_t seats, std::uint32_t near_root);
+  // After the last task has ended: waits for helpers that still look for one.
+  void close() noexcept;
+  // A member that may look for tasks though the region can end in that time.
+  class Helper {
+   public:
+    explicit Helper(TaskArena& arena) noexcept : arena_(arena) { arena_.helpers_.fetch_add(1); }
+    ~Helper() { arena_.helpers_.fetch_sub(1, std::memory_order_release); }
+    Helper(const Helper&) = delete;
+    Helper& operator=(const Helper&) = delete;
+    // Whether the arena is open; it then stays open during the scope.
+    bool is_welcome() const noexcept { return arena_.open_.load(); }
+
+   private:
+    TaskArena& arena_;
+  };
   TaskSeat& seat(std::uint32_t index) noexcept { return *seats_[index]; }
   std::uint32_t seats() const noexcept { return seat_count_; }
 
@@ -65,13 +81,15 @@ class TaskArena {
 
   // Whether a new task of that depth is worth being deferred by the member.
   bool wants_task(const TaskSeat& seat, std::uint32_t depth) const noexcept {
-    return (depth <= near_root_ || hungry_.load(std::memory_order_relaxed) != 0) &&
-           seat.deque.size() < deferred_max;
+    return (depth <= near_root_ || is_hungry()) && seat.deque.size() < deferred_max;
   }
-  // Threads of this rank, and ranks (as OtherRanks counts them), that look for tasks.
-  void add_hungry() noexcept { hungry_.fetch_add(1, std::memory_order_relaxed); }
-  void remove_hungry() noexcept { hungry_.fetch_sub(1, std::memory_order_relaxed); }
-  bool is_hungry() const noexcept { return hungry_.load(std::memory_order_relaxed) != 0; }
+  // Whether a thread of this rank sleeps, or another rank looks for tasks.
+  bool is_hungry() const noexcept {
+    return bell_.is_awaited() || hungry_ranks_.load(std::memory_order_relaxed) != 0;
+  }
+  // By OtherRanks.
+  void add_hungry_rank() noexcept { hungry_ranks_.fetch_add(1, std::memory_order_relaxed); }
+  void remove_hungry_rank() noexcept { hungry_ranks_.fetch_sub(1, std::memory_order_relaxed); }
 
   // A ready task; rings the bell. `own`: the calling member's seat; null: the caller is no member, or what it
   // does now says nothing about the task.
@@ -86,6 +104,13 @@ class TaskArena {
   // For other ranks: the oldest tasks that can travel, at most as many as `taken` has room. They still count
   // here. Result: their number. Any thread, blocks for nothing.
   std::uint32_t take_for_thief(std::span<TaskRecord*> taken) noexcept;
+  // Another rank has fulfilled the event: a member tells its task, after it has acquired what that rank
+  // released. Rings the bell. Any thread.
+  void post(TaskEvent& event) noexcept;
+  bool has_posted() const noexcept { return posted_.load(std::memory_order_relaxed) != nullptr; }
+  // A list by TaskEvent::next.
+  TaskEvent* take_posted() noexcept { return posted_.exchange(nullptr); }
+
   // Ready tasks. A guess while members work.
   std::uint32_t ready() const noexcept;
 
@@ -103,7 +128,10 @@ class TaskArena {
   std::uint32_t seat_count_ = 0;
   std::uint32_t seats_made_ = 0;
   TaskSeat** seats_ = nullptr;
-  alignas(64) std::atomic<std::uint32_t> hungry_{0};
+  std::atomic<bool> open_{false};
+  alignas(64) std::atomic<std::uint32_t> helpers_{0};
+  alignas(64) std::atomic<std::uint32_t> hungry_ranks_{0};
+  std::atomic<TaskEvent*> posted_{nullptr};
   SpinLock common_lock_;
   TaskRecord* common_ MUSUBI_GUARDED_BY(common_lock_) = nullptr;
   std::atomic<std::uint32_t> common_count_{0};

@@ -24,6 +24,7 @@ class TaskEvent {
   std::uint64_t name() const noexcept { return name_; }
   // Set before the task can start.
   TaskRecord* record = nullptr;
+  TaskEvent* next = nullptr;  // in a list of fulfilled events
 
  private:
   static constexpr std::uint32_t returned = 1, fulfilled = 2;

@@ -29,6 +29,7 @@ struct TaskRecord {
     std::byte bytes[64];
   };
   static constexpr std::size_t inline_bytes_max = 160;
+  static constexpr std::uint32_t stub_is_ready = ~std::uint32_t{0};  // in `predecessors`
 
   void (*function)(void*) = nullptr;
   // Captured data in the shared heap, freed when the function has returned; null: inline.
@@ -38,7 +39,8 @@ struct TaskRecord {
   DependenceNode* node = nullptr;  // for successors; null: no task can depend on it
   TaskEvent* event = nullptr;      // null: not detachable
   TaskRecord* next = nullptr;      // in a list
-  // Predecessors that have not ended, and one while the record is being filled in.
+  // Predecessors that have not ended, and one while the record is being filled in. The last one to end makes
+  // it ready; a stub is then marked, and its thread goes on.
   std::atomic<std::uint32_t> predecessors{1};
   std::uint32_t depth = 0;  // of the task: 1 more than its parent's
   std::int32_t priority = 0;
@@ -48,8 +50,8 @@ struct TaskRecord {
   TaskAbi abi = TaskAbi::plain;
   bool final = false;
   bool untied = false;
-  bool owns_data = true;  // `data` is freed at the end
-  bool is_foreign = false;  // came from another rank, which hears of its end
+  bool owns_data = true;     // `data` is freed at the end
+  bool is_foreign = false;   // came from another rank, which hears of its end
   std::uint64_t origin = 0;  // of a foreign task: what its rank calls it
   Settings settings;
   alignas(16) std::array<std::byte, inline_bytes_max> inline_data;

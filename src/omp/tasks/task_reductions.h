@@ -1,5 +1,5 @@
 // Reductions over tasks, in a form that is the same for every compiler: where the parts of the threads lie.
-// In shared memory.
+// In shared memory, unless only one rank uses them.
 #pragma once
 
 #include <cstddef>
