@@ -6,6 +6,7 @@
 #include "base/store_bound.h"
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
+#include "omp/placement.h"
 #include "os/thread_state.h"
 #include "runtime/api/runtime.h"
 
@@ -35,11 +36,12 @@ struct Region {
   Function function = nullptr;
   void* data = nullptr;
   std::uint32_t size = 1;
-  std::uint32_t level = 1;  // of the region; its active level is 1, since nested regions are serialised
+  std::uint32_t level = 1;  // of the region
   Icv icv;
   std::uint32_t loops = 0;  // constructs that the job has met so far
   std::uint32_t singles = 0;
   os::FloatingPointModes modes;  // of the thread that opens it; new threads begin with them
+  Spacing spacing = Spacing::close;
   // The loop that a combined construct starts; on the master's stack, which is shared.
   const LoopSpecification* loop = nullptr;
   // Bound of its code's stores: no store is narrower, except those that the details list.

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "omp/chunk_pace.h"
+#include "omp/contention_group.h"
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
 #include "omp/region.h"
@@ -66,7 +67,10 @@ struct ConstructMemory {
 
 // One implicit task: a thread's part of a parallel region. The initial task has no enclosing one.
 struct ImplicitTask : Task {
-  ImplicitTask* outer = nullptr;
+  ImplicitTask* outer = nullptr;     // of this thread
+  // The task that opened the region, of this rank: `outer`, or another thread's for members of inner teams.
+  ImplicitTask* ancestor = nullptr;
+  ContentionGroup* contention = nullptr;
   Team* team = nullptr;      // null: the task is alone
   TaskSeat* seat = nullptr;  // where its deferred tasks are; null: alone, and there has been none
   std::uint32_t size = 1;    // of the team
@@ -96,6 +100,7 @@ struct Thread {
   ImplicitTask* implicit = nullptr;
   bool forks = false;    // the thread that runs main: it opens teams over the ranks
   ImplicitTask initial;  // task of a thread outside all regions
+  ContentionGroup contention;
   bool initialised = false;
   std::uint64_t mark = 0;  // as an owner of locks; 0: none yet
   os::YieldMeter yields;

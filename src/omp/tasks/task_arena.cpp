@@ -29,11 +29,10 @@ void TaskArena::open(std::uint32_t seats, std::uint32_t near_root) {
   }
   seat_count_ = seats;
   near_root_ = near_root;
-  open_.store(true);
 }
 
 void TaskArena::close() noexcept {
-  open_.store(false);
+  session_.fetch_add(1);
   while (helpers_.load() != 0) ::sched_yield();
 }
 
