@@ -112,6 +112,7 @@ void end_record(TaskRecord& record, TaskSeat* own) {
   TaskGroup* const group = record.group;
   TaskArena& arena = *group->arena;
   const bool of_subtree = group->kind == TaskGroup::Kind::subtree;
+  const bool counts_in_team = group->is_open_at_barriers();
   if (record.node != nullptr) {
     record.node->end([own](TaskRecord& successor) { make_ready(successor, own); });
     record.node->drop_reference();
@@ -128,6 +129,7 @@ void end_record(TaskRecord& record, TaskSeat* own) {
     if (of_subtree) return arena.other_ranks->subtree_ended(*group);
     awaited = true;
   }
+  if (counts_in_team && arena.tasks().unfinished.remove()) awaited = true;
   if (awaited) arena.bell().ring();
 }
 
@@ -207,6 +209,7 @@ TaskRecord& make_record(const TaskRequest& request, Task& parent, TaskSeat& seat
   std::memcpy(&record.settings, &parent.icv, sizeof(Icv));
   family.add_child();
   record.group->unfinished.add();
+  if (record.group->is_open_at_barriers()) arena.tasks().unfinished.add();
   return record;
 }
 

@@ -19,6 +19,9 @@ struct TaskGroup {
   TaskGroup(TaskGroup* around, Kind of_kind, TaskArena* of_arena) noexcept
       : outer(around), kind(of_kind), arena(of_arena) {}
 
+  // Its members may meet in a barrier before they end it; its tasks also count as the team's, then.
+  bool is_open_at_barriers() const noexcept { return kind == Kind::worksharing || kind == Kind::region; }
+
   TaskGroup* const outer;
   const Kind kind;
   std::atomic<bool> cancelled{false};
