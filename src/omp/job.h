@@ -53,7 +53,7 @@ struct Job {
   Crew crew;
   Team team;  // over the ranks
   InnerTeams inner_teams;
-  ContentionGroup contention;  // of the thread that runs main
+  ContentionGroup contention;               // of the thread that runs main
   const std::size_t nested_task_bytes_max;  // limit of stack use by nested tasks; further ones are postponed
   UnreleasedSingles unreleased_singles;
   void (*before_region)() = nullptr;    // process.h

@@ -128,6 +128,19 @@ void run_task(const TaskRequest& request) {
   run_at_once(request, parent, frame);
 }
 
+void begin_included_task(ExplicitTask& task, const TaskRequest& request) {
+  Task& parent = current_task();
+  wait_for_predecessors(parent, request.dependences);
+  task = made_by(request, nullptr, parent, __builtin_frame_address(0));
+  this_thread().task = &task;
+}
+
+void end_included_task(ExplicitTask& task) {
+  while (task.group != task.parent->group) group_end();  // of a cancelled task
+  if (task.family != nullptr) end_family(task);
+  this_thread().task = task.parent;
+}
+
 void wait_for_dependences(std::span<const Dependence> dependences) {
   wait_for_predecessors(current_task(), dependences);
 }

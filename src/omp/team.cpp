@@ -167,7 +167,8 @@ std::uint32_t Team::newest_single() {
   return static_cast<std::uint32_t>(words.load(Rank{0}, words::claimed_single));
 }
 
-bool barrier(Broadcast* broadcast) {
+bool barrier(Broadcast* broadcast, events::Sync kind) {
+  const events::SyncScope scope(kind);
   ImplicitTask& task = implicit_task();
   task.loops_since_barrier = 0;
   if (cancellation_enabled())

@@ -121,6 +121,8 @@ class Team {
   // The broadcast of that number; every member counts its own.
   Broadcast& broadcast_of(std::uint32_t number) noexcept { return broadcasts_[number % broadcasts_.size()]; }
 
+  events::RegionNote* note = nullptr;  // of a tool, while open
+
   // The deferred tasks of the rank's members.
   TaskArena& tasks() noexcept { return tasks_; }
 
@@ -153,8 +155,9 @@ class Team {
 };
 
 // #pragma omp barrier by the calling thread: with release and acquire of shared memory. If a thread sent a
-// value by `broadcast`, all threads have it afterwards; all threads of a rank pass the same broadcast.
-// Result: whether the team met; false if the region was cancelled, and threads may not have arrived.
-bool barrier(Broadcast* broadcast = nullptr);
+// value by `broadcast`, all threads have it afterwards; all threads of a rank pass the same broadcast. A tool
+// learns of it as `kind`. Result: whether the team met; false if the region was cancelled, and threads may
+// not have arrived.
+bool barrier(Broadcast* broadcast = nullptr, events::Sync kind = events::Sync::explicit_barrier);
 
 }  // namespace musubi::omp
