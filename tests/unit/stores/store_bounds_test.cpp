@@ -92,8 +92,8 @@ TEST(StoreBounds, AreThoseOfTheWidestStoreButForNarrowPlaces) {
 }
 
 // As LLVM's compilers pass what a region captures: its record, word by word. The last two are on the stack.
-[[gnu::noinline, gnu::used]] void get_words(int* global, int* own, int* ints, long* longs, double*, char*, node*,
-                                            point* points) {
+[[gnu::noinline, gnu::used]] void get_words(int* global, int* own, int* ints, long* longs, double*, char*,
+                                            node*, point* points) {
   for (int i = *own; i < 8; ++i) {
     ints[i] = *global;
     longs[i] = i;
