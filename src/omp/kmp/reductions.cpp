@@ -13,13 +13,19 @@ namespace {
 // end. (2 would be: by atomic operations, a message for each variable.)
 constexpr std::int32_t combine_it = 1;
 
+// The teams of a league reduce, too, and may run at the same time.
+bool is_alone() {
+  const ImplicitTask& task = implicit_task();
+  return task.size == 1 && task.icv.league == 1;
+}
+
 std::int32_t begin(const CriticalName* lock) {
-  if (implicit_task().size > 1) critical_begin(lock);
+  if (!is_alone()) critical_begin(lock);
   return combine_it;
 }
 
 void end(const CriticalName* lock) {
-  if (implicit_task().size > 1) critical_end(lock);
+  if (!is_alone()) critical_end(lock);
 }
 
 }  // namespace
