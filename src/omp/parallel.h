@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "omp/contention_group.h"
 #include "omp/region.h"
@@ -23,6 +24,7 @@ struct RegionRequest {
   const LoopSpecification* loop = nullptr;  // of a combined construct
   bool grouped = false;                     // see Region
   ProcBind bind = ProcBind::no;             // no: no such clause
+  std::optional<Spacing> spacing = {};      // if the caller decides that
 };
 
 // Whether an active region that the calling thread opens in that task has a team over the ranks.
