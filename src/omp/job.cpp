@@ -67,7 +67,7 @@ void start(runtime::Runtime& runtime, bool stacks_hold_storage, std::int64_t clo
   job->clock_offset_ns = clock_offset_ns;
   runtime.synchronization().set_release_listener(&job->unreleased_singles);
   const bool speaks = job->self == 0;
-  job->environment = read_environment(job->team.threads().all(), &config::environment_variable,
+  job->environment = read_environment(job->team.threads().all(), &config::program_variable,
                                       [speaks](const std::string& line) {
                                         if (speaks) print("musubi: " + line + "\n");
                                       });
