@@ -34,6 +34,7 @@ void Team::open(const Region& region) {
   members_kept_ = members_here_;
   members_here_ = placement_.members_on(self);
   cancelled_.store(false, std::memory_order_relaxed);
+  reductions.restart();
   open_.store(true, std::memory_order_relaxed);
 }
 

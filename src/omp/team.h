@@ -11,6 +11,7 @@
 #include "omp/backoff.h"
 #include "omp/placement.h"
 #include "omp/process.h"  // for front ends that start the layer by this header
+#include "omp/reduction_tree.h"
 #include "omp/region.h"
 #include "omp/team_words.h"
 #include "omp/thread.h"
@@ -115,6 +116,8 @@ class Team {
 
   // The broadcast of that number; every member counts its own.
   Broadcast& broadcast_of(std::uint32_t number) noexcept { return broadcasts_[number % broadcasts_.size()]; }
+
+  Reductions reductions;
 
   // Work for waiting members, or null: none. Set while the team is closed.
   IdleWork* idle_work = nullptr;

@@ -23,6 +23,9 @@ inline constexpr std::size_t cancelled_region = 36;  // rank 0: not 0 once the r
 inline constexpr std::size_t cancelled_loop = 37;    // rank 0: 1 + barriers of the region before that loop
 inline constexpr std::size_t affinity_format = 38;   // rank 0: address of the text, once it was set
 inline constexpr std::size_t thread_copies = 39;     // rank 0: address of the first record (thread_copies.h)
+inline constexpr std::size_t given_copies = 40;      // by level: the address that another rank has given
+inline constexpr std::size_t given_copies_levels = 12;
+inline constexpr std::size_t taken_copies = 52;  // 1: those that this rank has given were combined
 inline constexpr std::size_t loop_slots = 8192;
 inline constexpr std::size_t loop_slot_count = 256;
 inline constexpr std::size_t loop_slot_words = 8;
@@ -30,7 +33,8 @@ inline constexpr std::size_t doacross = 16384;  // chunk c: word c / ranks of ra
 inline constexpr std::size_t doacross_count = 1024;
 inline constexpr std::size_t end = doacross + doacross_count;
 
-static_assert(awaited_singles + open_single_count <= cancelled_region && thread_copies < loop_slots);
+static_assert(awaited_singles + open_single_count <= cancelled_region && taken_copies < loop_slots);
+static_assert(thread_copies < given_copies && given_copies + given_copies_levels <= taken_copies);
 static_assert(loop_slots + loop_slot_count * loop_slot_words <= doacross);
 static_assert(end <= runtime::Words::count);
 }  // namespace words
