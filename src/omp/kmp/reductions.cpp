@@ -53,7 +53,7 @@ MUSUBI_EXPORT std::int32_t __kmpc_reduce(Place*, GlobalThread, std::int32_t /*va
 MUSUBI_EXPORT void __kmpc_end_reduce(Place*, GlobalThread, CriticalName* lock) {
   MUSUBI_OMP_ENTRY();
   end(lock);
-  barrier();
+  barrier(nullptr, events::Sync::reduction);
 }
 
 MUSUBI_EXPORT std::int32_t __kmpc_reduce_nowait(Place*, GlobalThread, std::int32_t /*variables*/,
