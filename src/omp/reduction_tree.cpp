@@ -27,44 +27,48 @@ std::uint64_t wait_for_word(TeamWords& team_words, Rank self, std::size_t index,
   }
 }
 
-// A rank has one member at most in this part of a reduction, since all its members must have come.
-void give(Team& team, std::uint32_t level, void* copies, CopiesStay stay) {
-  const Rank self{team.self}, receiver{reduction_tree::receiver_of(level, team.self)};
+// The number of ranks before `end` that have members.
+std::uint32_t ranks_with_members(const Team& team, std::uint32_t end) {
+  std::uint32_t count = 0;
+  for (std::uint32_t rank = 0; rank < end; ++rank) count += team.placement().members_on(rank) != 0 ? 1 : 0;
+  return count;
+}
+
+// The rank with that number among those with members.
+Rank rank_of(const Team& team, std::uint32_t number) {
+  std::uint32_t rank = 0;
+  for (std::uint32_t count = 0; count <= number; ++rank)
+    count += team.placement().members_on(rank) != 0 ? 1 : 0;
+  return Rank{rank - 1};
+}
+
+void give(Team& team, std::uint32_t level, Rank receiver, void* copies, CopiesStay stay) {
   team.runtime.synchronization().release(channel_of_copies(team.self));
   team.words.store(receiver, words::given_copies + level, reinterpret_cast<std::uintptr_t>(copies));
-  if (stay == CopiesStay::until_taken) wait_for_word(team.words, self, words::taken_copies, receiver.value);
+  if (stay == CopiesStay::until_taken)
+    wait_for_word(team.words, Rank{team.self}, words::taken_copies, receiver.value);
 }
 
-void receive(Team& team, std::uint32_t level, std::uint32_t giver, void* copies, CombineCopies combine,
+void receive(Team& team, std::uint32_t level, Rank giver, void* copies, CombineCopies combine,
              CopiesStay stay) {
-  const Rank self{team.self};
-  const std::uint64_t address = wait_for_word(team.words, self, words::given_copies + level, giver);
-  team.runtime.synchronization().acquire(channel_of_copies(giver));
+  const std::uint64_t address =
+      wait_for_word(team.words, Rank{team.self}, words::given_copies + level, giver.value);
+  team.runtime.synchronization().acquire(channel_of_copies(giver.value));
   combine(copies, reinterpret_cast<void*>(address));
-  if (stay == CopiesStay::until_taken) team.words.store(Rank{giver}, words::taken_copies, 1);
+  if (stay == CopiesStay::until_taken) team.words.store(giver, words::taken_copies, 1);
 }
 
-// Ranks with members are the first ones.
-std::uint32_t ranks_with_members(const Team& team) {
-  const Placement& placement = team.placement();
-  std::uint32_t with = 1,
-                without = team.ranks + 1;  // the least number not known to be enough, and one that is
-  while (without - with > 1) {
-    const std::uint32_t middle = with + (without - with) / 2;
-    (placement.members_on(middle - 1) != 0 ? with : without) = middle;
-  }
-  return with;
-}
-
+// On one thread of each rank with members: a second one has a later reduction, to which this one must come.
 bool reduce_over_ranks(Team& team, void* copies, CombineCopies combine, CopiesStay stay) {
-  const std::uint32_t ranks = ranks_with_members(team);
+  const std::uint32_t ranks = ranks_with_members(team, team.ranks);
+  const std::uint32_t own = ranks_with_members(team, team.self);
   for (std::uint32_t level = 0; level < reduction_tree::levels_of(ranks); ++level) {
-    if (reduction_tree::gives_on(level, team.self)) {
-      give(team, level, copies, stay);
+    if (reduction_tree::gives_on(level, own)) {
+      give(team, level, rank_of(team, reduction_tree::receiver_of(level, own)), copies, stay);
       return false;
     }
-    const std::uint32_t giver = reduction_tree::giver_of(level, team.self, ranks);
-    if (giver != ranks) receive(team, level, giver, copies, combine, stay);
+    const std::uint32_t giver = reduction_tree::giver_of(level, own, ranks);
+    if (giver != ranks) receive(team, level, rank_of(team, giver), copies, combine, stay);
   }
   return true;
 }

@@ -19,8 +19,8 @@ class Team;
 // Combines the second list of copies into the first.
 using CombineCopies = void (*)(void* copies, void* others);
 
-// The tree over `ranks` ranks: on each level, each second of the ranks that still take part gives its copies
-// to the one before it. Rank 0 receives all.
+// The tree over the ranks with members, numbered from 0: on each level, each second of those that still take
+// part gives its copies to the one before it. Number 0 receives all.
 namespace reduction_tree {
 // Result: whether the rank gives its copies away on this level, its last.
 constexpr bool gives_on(std::uint32_t level, std::uint32_t rank) {

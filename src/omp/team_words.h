@@ -26,7 +26,8 @@ inline constexpr std::size_t thread_copies = 39;     // rank 0: address of the f
 inline constexpr std::size_t busy_threads = 40;      // rank 0: contention_group.h
 inline constexpr std::size_t given_copies = 48;      // by level: the address that another rank has given
 inline constexpr std::size_t given_copies_levels = 12;
-inline constexpr std::size_t taken_copies = given_copies + given_copies_levels;  // 1: the own ones, by another
+inline constexpr std::size_t taken_copies =
+    given_copies + given_copies_levels;  // 1: the own ones, by another
 inline constexpr std::size_t loop_slots = 8192;
 inline constexpr std::size_t loop_slot_count = 256;
 inline constexpr std::size_t loop_slot_words = 8;

@@ -16,12 +16,12 @@ namespace {
 // or there is nothing left to do. (2 would be: by atomic operations, a message for each variable.)
 constexpr std::int32_t combine_it = 1, is_done = 0;
 
-// Threads of a cancelled region may never come to a reduction: then each combines its own copies, under a
-// lock.
+// Threads of a cancelled region may never come to a reduction, and teams of a league have no barrier with
+// each other: then each combines its own copies, under a lock.
 std::int32_t begin(void* copies, CombineCopies combine, const CriticalName* lock, CopiesStay stay) {
   ImplicitTask& task = implicit_task();
-  if (task.size == 1) return combine_it;
-  if (!cancellation_enabled() && combine != nullptr)
+  if (task.size == 1 && task.icv.league == 1) return combine_it;
+  if (task.size > 1 && !cancellation_enabled() && combine != nullptr)
     return reduce(task, copies, combine, stay) ? combine_it : is_done;
   critical_begin(lock);
   task.reduces_under_lock = true;
@@ -47,7 +47,7 @@ MUSUBI_EXPORT std::int32_t __kmpc_reduce(Place*, GlobalThread, std::int32_t /*va
   MUSUBI_OMP_ENTRY();
   const std::int32_t answer = begin(copies, combine, lock, CopiesStay::until_barrier);
   // The thread that combines the rest comes to the barrier by the end of the reduction.
-  if (answer == is_done) barrier();
+  if (answer == is_done) barrier(nullptr, events::Sync::reduction);
   return answer;
 }
 MUSUBI_EXPORT void __kmpc_end_reduce(Place*, GlobalThread, CriticalName* lock) {

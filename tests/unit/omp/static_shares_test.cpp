@@ -39,21 +39,22 @@ void expect_division(const Bounds<Value>& bounds) {
   ASSERT_EQ(bounds.count(), wanted.size());
   if (wanted.empty()) return;
   for (const std::uint64_t threads : {1, 2, 3, 7, 64}) {
-    for (const auto& [schedule, chunk] : std::vector<std::pair<std::int32_t, std::uint64_t>>{
-             {schedules::static_whole, 0},
-             {schedules::static_chunked, 0},
-             {schedules::static_chunked, 1},
-             {schedules::static_chunked, 3},
-             {schedules::static_chunked, 1000},
-             {schedules::distribute_chunked, 2},
-             {schedules::distribute_whole, 0},
-             {schedules::static_balanced_chunked, 4}}) {
+    for (const auto& [schedule, chunk] :
+         std::vector<std::pair<std::int32_t, std::uint64_t>>{{schedules::static_whole, 0},
+                                                             {schedules::static_chunked, 0},
+                                                             {schedules::static_chunked, 1},
+                                                             {schedules::static_chunked, 3},
+                                                             {schedules::static_chunked, 1000},
+                                                             {schedules::distribute_chunked, 2},
+                                                             {schedules::distribute_whole, 0},
+                                                             {schedules::static_balanced_chunked, 4}}) {
       std::map<Value, int> seen;
       std::uint64_t lasts = 0;
       const bool by_chunks = chunk != 0 || schedule == schedules::static_chunked;
       for (std::uint64_t thread = 0; thread < threads; ++thread) {
         const StaticShare share = static_share_of(schedule, bounds.count(), chunk, threads, thread);
-        const std::vector<Value> own = run(bounds, share, by_chunks && schedule != schedules::static_balanced_chunked);
+        const std::vector<Value> own =
+            run(bounds, share, by_chunks && schedule != schedules::static_balanced_chunked);
         for (const Value value : own) ++seen[value];
         EXPECT_EQ(share.has_last, !own.empty() && own.back() == wanted.back());
         lasts += share.has_last ? 1 : 0;
@@ -76,7 +77,8 @@ template <class Value>
 void expect_at_ends() {
   using Step = typename Bounds<Value>::Step;
   constexpr Value lowest = std::numeric_limits<Value>::min(), highest = std::numeric_limits<Value>::max();
-  for (const Step step : {Step{1}, Step{2}, Step{7}, static_cast<Step>(std::numeric_limits<Step>::max() / 3)}) {
+  for (const Step step :
+       {Step{1}, Step{2}, Step{7}, static_cast<Step>(std::numeric_limits<Step>::max() / 3)}) {
     const auto few = static_cast<Value>(step > 100 ? highest : 40 * step);
     const auto below = static_cast<Step>(-step);
     expect_division<Value>({static_cast<Value>(highest - few), highest, step});
