@@ -100,6 +100,8 @@ struct ImplicitTask : Task {
   std::uint32_t loops = 0;
   std::uint32_t singles = 0;
   std::uint32_t broadcasts = 0;
+  std::uint32_t reductions = 0;     // by pairs (reduction_tree.h); from 0 in each region
+  bool reduces_under_lock = false;  // between the begin and the end of a reduction
   // Singles whose end is not known yet (open_singles.h): the one that this thread runs, and those after
   // first_awaited up to last_awaited.
   bool runs_single = false;
@@ -128,6 +130,7 @@ struct Thread {
   // doacross: the extents of the inner loops of the thread's nest; private to the process.
   std::uint64_t* inner_extents = nullptr;
   std::size_t inner_extents_max = 0;
+  void* offer = nullptr;  // reductions: of the thread's copies (reduction_tree.h); private to the process
   std::size_t displayed_affinity = 0;  // hash of the text, 0: none yet
 };
 
