@@ -94,6 +94,11 @@ bool LibraryChoice::is_named_private(std::string_view path) const {
   return std::ranges::any_of(private_names, [path](std::string_view name) { return is_library(path, name); });
 }
 
+void LibraryChoice::make_private(std::string_view path) {
+  also_private_ += ':';
+  also_private_ += file_name(path);
+}
+
 bool LibraryChoice::is_shared(const link_map& object) const {
   return shared_.contains(&object);
 }
