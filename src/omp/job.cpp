@@ -87,7 +87,7 @@ void set_before_region(void (*tell)()) noexcept {
 }
 
 void leave_job(void (*refuse)()) noexcept {
-  events::listener = nullptr;
+  events::heard = false;
   events::start_of_tool = nullptr;
   Job::current_ = nullptr;
   Job::refusal_ = refuse;
