@@ -122,6 +122,7 @@ void start_process_objects(Job& job) {
   job.keys.start(job.runtime);
   job.named_semaphores.start(job.runtime, job.mappings);
   job.threads.start(job.runtime);
+  job.placement.start(job.runtime);
   job.far_calls.start(job.runtime);
   job.exit_handlers.start(job.runtime);
   const Result<void> kept = job.locales.start(job.runtime);

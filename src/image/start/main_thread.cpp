@@ -14,7 +14,6 @@
 #include "image/start/library_loading.h"
 #include "image/start/patched_atomics.h"
 #include "image/start/program_exit.h"
-#include "image/threads/program_threads.h"
 #include "omp/process.h"
 #include "os/binding.h"
 #include "os/signal_calls.h"
@@ -134,7 +133,7 @@ void run_program(Job& job, Main main, Initialiser initialiser, int argument_coun
   job.signals.watch();
   ::pthread_join(thread, nullptr);
   // main has called pthread_exit: any other way out ends the process.
-  wait_for_program_threads();
+  job.placement.wait_for_all();
   std::exit(0);
 }
 

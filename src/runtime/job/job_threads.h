@@ -82,6 +82,7 @@ class JobThreads final : public Threads {
   void detach() override;
   void add_outsider() noexcept override { outsiders_.fetch_add(1); }
   void remove_outsider() noexcept override { outsiders_.fetch_sub(1); }
+  void expect_outsiders() noexcept override { expects_outsiders_.store(true); }
   ThreadStack take_stack() override;
   std::optional<ThreadStack> take_spare_stack() override;
   void give_back_stack(const ThreadStack& stack) override;
@@ -112,8 +113,9 @@ class JobThreads final : public Threads {
   // Threads that libraries start are not attached, and get their executor at their first fault.
   Entry executor() { return Entry(*this); }
 
+  bool has_outsiders() const noexcept { return outsiders_.load() != 0; }
   // Whether only threads of teams may touch shared memory.
-  bool knows_all() const noexcept { return outsiders_.load() == 0; }
+  bool knows_all() const noexcept { return !has_outsiders() && !expects_outsiders_.load(); }
   sync::RankActivity& activity() noexcept { return activity_; }
   class Operation {
    public:
@@ -141,6 +143,7 @@ class JobThreads final : public Threads {
   JobDevices& devices_;
   StackSlots stacks_;
   std::atomic<std::size_t> outsiders_{0};
+  std::atomic<bool> expects_outsiders_{false};
   sync::RankActivity activity_;
   std::atomic<std::uint32_t> spin_checks_;
   std::atomic<std::uint32_t> yields_;
