@@ -60,6 +60,7 @@ void* run_on_shared_stack(void* given) {
   note_end_of_main(program.job);
   if (program.job.is_first_rank()) runtime::BlockedHandlers::note_main();
   omp::adopt_main_thread(program.stack, __builtin_frame_address(0));
+  program.job.placement.open();
   if (!program.job.is_first_rank()) leave_worker(omp::worker_main().status);
   omp::set_before_region([] { current_job()->attributes.send_main_changes(); });
   tell_stack_of_main(__builtin_frame_address(0));

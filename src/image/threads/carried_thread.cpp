@@ -1,7 +1,6 @@
 #include "image/threads/carried_thread.h"
 
 #include <sys/syscall.h>
-#include <threads.h>
 
 #include <algorithm>
 
@@ -37,8 +36,8 @@ CarriedAttributes carried(const pthread_attr_t& given) {
 
 // thrd_join(3) takes the status from the pointer that pthread_join(3) returns.
 void* ThreadWork::run() const {
-  if (!is_standard) return function(argument);
-  const auto standard = reinterpret_cast<thrd_start_t>(function);
+  if (!is_standard) return reinterpret_cast<ThreadStart>(code)(argument);
+  const auto standard = reinterpret_cast<thrd_start_t>(code);
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(standard(argument)));
 }
 

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <threads.h>
 
 #include <cstdint>
 
@@ -16,11 +17,17 @@ namespace musubi::image {
 
 // What a new thread begins with.
 struct ThreadWork {
-  ThreadStart function = nullptr;
-  void* argument = nullptr;
-  bool is_standard = false;  // a thrd_start_t, which returns an int
+  ThreadWork() = default;
+  ThreadWork(ThreadStart function, void* given)
+      : code(reinterpret_cast<void (*)()>(function)), argument(given) {}
+  ThreadWork(thrd_start_t function, void* given)
+      : code(reinterpret_cast<void (*)()>(function)), argument(given), is_standard(true) {}
 
   void* run() const;
+
+  void (*code)() = nullptr;
+  void* argument = nullptr;
+  bool is_standard = false;  // as C11 has it: it returns an int
 };
 
 // The parts of pthread_attr_t that mean something at another rank. Its size of the stack is none: the stacks

@@ -102,7 +102,7 @@ void* run_attached(void* given) {
   return start.work.run();
 }
 
-// A thread_start of C11 before the job exists.
+// Before the job exists.
 void* run_plainly(void* given) {
   const ThreadWork work = *static_cast<ThreadWork*>(given);
   delete static_cast<ThreadWork*>(given);
@@ -131,7 +131,6 @@ int create_program_thread(pthread_t* thread, const pthread_attr_t* attributes, c
     start.stack = take_stack_for(attributes);
     return create_counted(thread, attributes, start);
   }
-  if (!work.is_standard) return create_plain_thread(thread, attributes, work.function, work.argument);
   auto* const given = new ThreadWork(work);
   const int error = create_plain_thread(thread, attributes, run_plainly, given);
   if (error != 0) delete given;
@@ -139,7 +138,7 @@ int create_program_thread(pthread_t* thread, const pthread_attr_t* attributes, c
 }
 
 int create_private_thread(pthread_t* thread, ThreadStart start, void* argument) {
-  return create_counted(thread, nullptr, {{start, argument}, {}, nullptr, {}});
+  return create_counted(thread, nullptr, {ThreadWork(start, argument), {}, nullptr, {}});
 }
 
 int create_placed_thread(pthread_t* thread, const pthread_attr_t* attributes, const ThreadWork& work,

@@ -6,6 +6,7 @@
 
 #include "image/process/refusal.h"
 #include "os/clock.h"
+#include "os/futex.h"
 
 namespace musubi::image {
 
@@ -48,6 +49,11 @@ void ThreadPlacement::start(runtime::Runtime& runtime) {
   const std::size_t most = runtime.memory().layout().stack_slots_per_rank / 2;
   counts_ = std::make_unique<ThreadCounts>(omp::ThreadsOfRanks(runtime.settings(), runtime.ranks()),
                                            runtime.ranks(), static_cast<std::uint32_t>(most));
+}
+
+void ThreadPlacement::open() noexcept {
+  is_open_.store(1);
+  os::futex_wake(is_open_);
 }
 
 std::uint32_t ThreadPlacement::take_place() noexcept {
@@ -95,6 +101,7 @@ int ThreadPlacement::create_at(Rank place, pthread_t* thread, const pthread_attr
 
 // On a thread of the runtime: the program's signals are blocked here, until the new thread has its own mask.
 int ThreadPlacement::create_here(const CarriedThread& carried, pthread_t& made) noexcept {
+  while (is_open_.load() == 0) os::futex_wait(is_open_, 0);
   return create_carried_thread(&made, carried, *this);
 }
 

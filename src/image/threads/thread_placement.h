@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -42,6 +43,9 @@ class ThreadPlacement final : private ThreadPlaces {
   // Collective, before the program runs.
   void start(runtime::Runtime& runtime);
 
+  // The program runs on this rank, and its main thread has been adopted: other ranks' threads may come.
+  void open() noexcept;
+
   bool spreads() const noexcept { return spreads_; }
   // As pthread_create(3). A thread that brings its own stack, or asks for a larger one than the job's, stays
   // on this rank. EAGAIN, with a line, if no rank has a stack left. Attached threads.
@@ -68,6 +72,7 @@ class ThreadPlacement final : private ThreadPlaces {
 
   runtime::Runtime* runtime_ = nullptr;
   bool spreads_ = false;
+  std::atomic<std::uint32_t> is_open_{0};
   std::mutex counting_;  // at rank 0, as the counts
   std::unique_ptr<ThreadCounts> counts_;
   OwnerCalls<&ThreadPlacement::take_place, &ThreadPlacement::give_back_place, &ThreadPlacement::create_here,

@@ -47,13 +47,12 @@ MUSUBI_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attrib
                                  void* argument) noexcept {
   const void* const caller = MUSUBI_CALLER;
   if (is_ours(caller)) return create_plain_thread(thread, attributes, start, argument);
-  return create(thread, attributes, {start, argument}, caller);
+  return create(thread, attributes, ThreadWork(start, argument), caller);
 }
 
 // The C library's own version does not call pthread_create.
 MUSUBI_EXPORT int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
-  const ThreadWork work{reinterpret_cast<ThreadStart>(function), argument, true};
-  const int error = create(thread, nullptr, work, MUSUBI_CALLER);
+  const int error = create(thread, nullptr, ThreadWork(function, argument), MUSUBI_CALLER);
   if (error == 0) return thrd_success;
   return error == ENOMEM || error == EAGAIN ? thrd_nomem : thrd_error;
 }
