@@ -82,7 +82,7 @@ class JobThreads final : public Threads {
   void detach() override;
   void add_outsider() noexcept override { outsiders_.fetch_add(1); }
   void remove_outsider() noexcept override { outsiders_.fetch_sub(1); }
-  void expect_outsiders() noexcept override { expects_outsiders_.store(true); }
+  void expect_outsiders() noexcept override { activity_.expect_others(); }
   ThreadStack take_stack() override;
   std::optional<ThreadStack> take_spare_stack() override;
   void give_back_stack(const ThreadStack& stack) override;
@@ -115,7 +115,7 @@ class JobThreads final : public Threads {
 
   bool has_outsiders() const noexcept { return outsiders_.load() != 0; }
   // Whether only threads of teams may touch shared memory.
-  bool knows_all() const noexcept { return !has_outsiders() && !expects_outsiders_.load(); }
+  bool knows_all() const noexcept { return !has_outsiders() && !activity_.expects_others(); }
   sync::RankActivity& activity() noexcept { return activity_; }
   class Operation {
    public:
@@ -143,7 +143,6 @@ class JobThreads final : public Threads {
   JobDevices& devices_;
   StackSlots stacks_;
   std::atomic<std::size_t> outsiders_{0};
-  std::atomic<bool> expects_outsiders_{false};
   sync::RankActivity activity_;
   std::atomic<std::uint32_t> spin_checks_;
   std::atomic<std::uint32_t> yields_;
