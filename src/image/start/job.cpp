@@ -82,12 +82,18 @@ std::int64_t clock_offset_ns(bootstrap::Bootstrap& bootstrap) {
   return start_of_clock - std::stoll(all.front());
 }
 
-// Objects whose allocations stay private.
+// Code whose allocations stay private.
 std::vector<AddressRange> private_callers() {
   std::vector<AddressRange> result;
-  const auto own_code = reinterpret_cast<std::uintptr_t>(&private_callers);
+  const AddressRange of_program = ThreadWork::code_of_run();
   for (const LoadedObject& object : loaded_objects()) {
-    if (is_c_library(object.name) || object.range.contains(own_code)) result.push_back(object.range);
+    if (object.range.contains(of_program.begin)) {
+      const std::uintptr_t after = of_program.begin + of_program.bytes;
+      result.push_back({object.range.begin, of_program.begin - object.range.begin});
+      result.push_back({after, object.range.begin + object.range.bytes - after});
+    } else if (is_c_library(object.name)) {
+      result.push_back(object.range);
+    }
   }
   return result;
 }

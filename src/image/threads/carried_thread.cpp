@@ -34,11 +34,26 @@ CarriedAttributes carried(const pthread_attr_t& given) {
 
 }  // namespace
 
+// Bounds of the section, defined by the linker.
+extern "C" __attribute__((visibility("hidden"))) const char __start_musubi_thread_work[];
+extern "C" __attribute__((visibility("hidden"))) const char __stop_musubi_thread_work[];
+
 // thrd_join(3) takes the status from the pointer that pthread_join(3) returns.
-void* ThreadWork::run() const {
-  if (!is_standard) return reinterpret_cast<ThreadStart>(code)(argument);
-  const auto standard = reinterpret_cast<thrd_start_t>(code);
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(standard(argument)));
+[[gnu::noinline, gnu::section("musubi_thread_work")]] void* ThreadWork::run() const {
+  void* result = nullptr;
+  if (is_standard) {
+    const auto standard = reinterpret_cast<thrd_start_t>(code);
+    result = reinterpret_cast<void*>(static_cast<std::uintptr_t>(standard(argument)));
+  } else {
+    result = reinterpret_cast<ThreadStart>(code)(argument);
+  }
+  asm volatile("" : "+r"(result));  // a call, not a jump
+  return result;
+}
+
+AddressRange ThreadWork::code_of_run() noexcept {
+  const auto begin = reinterpret_cast<std::uintptr_t>(__start_musubi_thread_work);
+  return {begin, reinterpret_cast<std::uintptr_t>(__stop_musubi_thread_work) - begin};
 }
 
 CarriedThread CarriedThread::from_here(const ThreadWork& work, const pthread_attr_t* attributes,

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "base/address_range.h"
 #include "image/threads/thread_stacks.h"
 #include "omp/process.h"
 #include "os/thread_state.h"
@@ -24,6 +25,9 @@ struct ThreadWork {
       : code(reinterpret_cast<void (*)()>(function)), argument(given), is_standard(true) {}
 
   void* run() const;
+  // The code of run(). A function of the program that ends with a call, as a jump, seems to be called from
+  // there: these callers belong to the program.
+  static AddressRange code_of_run() noexcept;
 
   void (*code)() = nullptr;
   void* argument = nullptr;

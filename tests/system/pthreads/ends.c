@@ -164,6 +164,8 @@ static void leave_by_thread(void) {
 }
 
 static void* fail(void* given) {
+  printf("before abort\n");
+  fflush(stdout);
   abort();
   return given;
 }

@@ -21,13 +21,15 @@ extern "C" const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern "C" const char _end[] __attribute__((visibility("hidden")));
 
 bool is_ours(const void* caller) {
-  return caller >= __ehdr_start && caller < _end;
+  return caller >= __ehdr_start && caller < _end &&
+         !ThreadWork::code_of_run().contains(reinterpret_cast<std::uintptr_t>(caller));
 }
 
 // The C++ library makes threads for the program. Those of other private libraries work on data of their
 // process.
 bool is_of_program(const Job& job, const void* caller) {
   dl_find_object found;
+  if (ThreadWork::code_of_run().contains(reinterpret_cast<std::uintptr_t>(caller))) return true;
   if (::_dl_find_object(const_cast<void*>(caller), &found) != 0) return true;
   const char* const path = found.dlfo_link_map->l_name;
   return !job.choice.is_named_private(path) || is_library(path, "libstdc++");
