@@ -28,6 +28,10 @@ void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_fram
 InheritedState state_of_this_thread() noexcept;
 void take_over_state(const InheritedState& inherited) noexcept;
 
+// Rank 0, on the thread that runs main, after the program's constructors: starts the tool, if one was found.
+// The other ranks start theirs with their first region.
+void start_tool();
+
 // Ranks other than 0: takes part in regions until rank 0 ends the job. Result: the program's status. The
 // caller then flushes its files, calls runtime.finish and leaves with _exit, since destructors belong to rank
 // 0.
