@@ -151,7 +151,8 @@ int create_carried_thread(pthread_t* thread, const CarriedThread& carried, Threa
   pthread_attr_t attributes;
   carried.fill(attributes);
   const auto stack = take_stack_for(&attributes);
-  const int error = stack ? create_counted(thread, &attributes, {carried.work, stack, &places, carried}) : EAGAIN;
+  const int error =
+      stack ? create_counted(thread, &attributes, {carried.work, stack, &places, carried}) : EAGAIN;
   ::pthread_attr_destroy(&attributes);
   return error;
 }

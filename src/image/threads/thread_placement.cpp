@@ -79,7 +79,8 @@ int ThreadPlacement::create(pthread_t* thread, const pthread_attr_t* attributes,
   if (error != 0 && found) calls_.at<&ThreadPlacement::give_back_place>(Rank{0}, place);
   if (error == EAGAIN) {
     report_refused_call(
-        "pthread_create was refused: no rank can make another thread, for want of a stack in the shared range "
+        "pthread_create was refused: no rank can make another thread, for want of a stack in the shared "
+        "range "
         "or by the system's limits",
         "start fewer threads at a time, lower MUSUBI_STACK_BYTES, or raise `ulimit -u`");
   }

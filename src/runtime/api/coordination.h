@@ -40,8 +40,8 @@ class Coordination {
   virtual void broadcast(ConditionId condition) = 0;
 
   // Waits of threads for words of the program, which their addresses identify. A thread announces that it
-  // will sleep, looks at its word once more, and sleeps or withdraws; a thread that has changed the word wakes
-  // one thread or all. Then no change is missed. Threads may also be woken without reason.
+  // will sleep, looks at its word once more, and sleeps or withdraws; a thread that has changed the word
+  // wakes one thread or all. Then no change is missed. Threads may also be woken without reason.
   using Sleep = sync::Conditions::Wait;
   virtual void announce_sleep(const void* word, Sleep& sleep) = 0;
   // At most `timeout_ns`.

@@ -14,7 +14,8 @@ namespace {
 ConditionId condition_of(const void* word) noexcept {
   constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
   static_assert(Coordination::condition_count == std::size_t{1} << (64 - 52));
-  return ConditionId{static_cast<std::uint32_t>((reinterpret_cast<std::uintptr_t>(word) >> 2) * golden >> 52)};
+  return ConditionId{
+      static_cast<std::uint32_t>((reinterpret_cast<std::uintptr_t>(word) >> 2) * golden >> 52)};
 }
 
 std::uint64_t tag_of(const void* word) noexcept {

@@ -86,8 +86,8 @@ class JobSynchronization final : public Synchronization {
   RequestBell bell_;
   JobBarrier barrier_;
   FlagWait flag_wait_;
-  const bool relaxed_atomics_;                     // setting atomic_order
-  std::mutex joining_lone_rank_;                   // guards the next
+  const bool relaxed_atomics_;    // setting atomic_order
+  std::mutex joining_lone_rank_;  // guards the next
   bool has_joined_lone_rank_ = false;
   std::unique_ptr<PollingThread> polling_thread_;  // null: no background thread
 };

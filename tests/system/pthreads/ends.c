@@ -129,7 +129,8 @@ static void say_end(void) {
 static void pthread_exit_of_main(void) {
   pthread_t thread;
   CHECK(atexit(say_end) == 0);
-  for (int i = 0; i < threads; ++i) CHECK(pthread_create(&thread, NULL, i == 0 ? outlive : count_by, &counted) == 0);
+  for (int i = 0; i < threads; ++i)
+    CHECK(pthread_create(&thread, NULL, i == 0 ? outlive : count_by, &counted) == 0);
   pthread_exit(NULL);
 }
 
@@ -144,7 +145,8 @@ static void* work(void* given) {
 static int worked[100];
 static void leave_working(void) {
   pthread_t thread;
-  for (int i = 0; i < threads; ++i) CHECK(pthread_create(&thread, NULL, i % 2 == 0 ? work : sleep_for_ever, worked) == 0);
+  for (int i = 0; i < threads; ++i)
+    CHECK(pthread_create(&thread, NULL, i % 2 == 0 ? work : sleep_for_ever, worked) == 0);
   usleep(100000);
   printf("exit\n");
   exit(5);
@@ -158,7 +160,8 @@ static void* exit_elsewhere(void* given) {
 static void leave_by_thread(void) {
   pthread_t team[threads];
   CHECK(atexit(say_end) == 0);
-  for (int i = 0; i < threads - 1; ++i) CHECK(pthread_create(&team[i], NULL, i == 0 ? work : sleep_for_ever, worked) == 0);
+  for (int i = 0; i < threads - 1; ++i)
+    CHECK(pthread_create(&team[i], NULL, i == 0 ? work : sleep_for_ever, worked) == 0);
   CHECK(pthread_create(&team[threads - 1], NULL, exit_elsewhere, NULL) == 0);
   CHECK(pthread_join(team[0], NULL) == 0);
 }
@@ -178,12 +181,9 @@ static void leave_by_abort(void) {
 static const struct {
   const char* name;
   void (*run)(void);
-} ways[] = {{"cancel", cancel},
-            {"detach", detach},
-            {"tree", tree},
-            {"pthread_exit", pthread_exit_of_main},
-            {"exit", leave_working},
-            {"exit_elsewhere", leave_by_thread},
+} ways[] = {{"cancel", cancel},       {"detach", detach},
+            {"tree", tree},           {"pthread_exit", pthread_exit_of_main},
+            {"exit", leave_working},  {"exit_elsewhere", leave_by_thread},
             {"abort", leave_by_abort}};
 
 int main(int argument_count, char** arguments) {

@@ -34,7 +34,8 @@ static void* look(void* given) {
   CHECK(own == 7 && errno == 0);
   own = (int)round;
   CHECK(pthread_sigmask(SIG_BLOCK, NULL, &mask) == 0);
-  CHECK(sigismember(&mask, SIGUSR1) == 1 && sigismember(&mask, SIGUSR2) == 0 && sigismember(&mask, SIGHUP) == 0);
+  CHECK(sigismember(&mask, SIGUSR1) == 1 && sigismember(&mask, SIGUSR2) == 0 &&
+        sigismember(&mask, SIGHUP) == 0);
   CHECK(fegetround() == FE_UPWARD);
   CHECK(prctl(PR_GET_NAME, name) == 0 && strcmp(name, "the creator") == 0);
   CHECK(pthread_setspecific(key, &filled[3]) == 0);

@@ -1,5 +1,6 @@
 // Where threads run: `places <shares>`, as 1:1 or 2:2 for the ranks of the job, natively one number. A thread
-// goes to the first rank with room in its share; when none has room, to the one with the fewest for its share.
+// goes to the first rank with room in its share; when none has room, to the one with the fewest for its
+// share.
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>

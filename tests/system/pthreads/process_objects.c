@@ -91,7 +91,8 @@ int main(void) {
     char name[32];
     CHECK(pthread_join(team[i], NULL) == 0);
     sprintf(name, "file %d", i);
-    CHECK(strcmp(texts[i], name) == 0 && stat(name, &state) == 0 && state.st_size > lines && unlink(name) == 0);
+    CHECK(strcmp(texts[i], name) == 0 && stat(name, &state) == 0 && state.st_size > lines &&
+          unlink(name) == 0);
     free(texts[i]);
   }
   CHECK(fclose(stream) == 0 && stat("stream", &state) == 0 && state.st_size == 2 * threads * lines);

@@ -221,7 +221,8 @@ void check_futures() {
     std::promise<std::string> promise;
     std::future<std::string> text = promise.get_future();
     auto length = std::async(std::launch::async, [&] { return text.get().size(); });
-    auto thrown = std::async(std::launch::async, [](int value) { return value == 0 ? 0 : throw value; }, round + 1);
+    auto thrown = std::async(
+        std::launch::async, [](int value) { return value == 0 ? 0 : throw value; }, round + 1);
     promise.set_value(std::string(100 + round, 'x'));
     CHECK(length.get() == 100u + round);
     try {

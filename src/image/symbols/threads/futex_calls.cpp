@@ -86,7 +86,8 @@ bool does_shared_futex(const long* given, long& result) noexcept {
       return true;
     }
     case FUTEX_CMP_REQUEUE:
-      result = SharedWord(address).load() != static_cast<std::uint32_t>(given[5]) ? fail(EAGAIN) : wake(*job, address, all);
+      result = SharedWord(address).load() != static_cast<std::uint32_t>(given[5]) ? fail(EAGAIN)
+                                                                                  : wake(*job, address, all);
       return true;
     case FUTEX_REQUEUE:
     case FUTEX_WAKE_BITSET:
