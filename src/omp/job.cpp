@@ -107,6 +107,16 @@ void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_fram
   job.runtime.synchronization().end_region();
 }
 
+InheritedState state_of_this_thread() noexcept {
+  const os::ThreadState now = os::thread_state();
+  return {now, os::differences(now, Job::require("omp::state_of_this_thread").state_at_start)};
+}
+
+void take_over_state(const InheritedState& inherited) noexcept {
+  os::set_thread_state(Job::require("omp::take_over_state").state_at_start, ~os::ThreadStateParts{0});
+  os::set_thread_state(inherited.state, inherited.parts);
+}
+
 namespace {
 
 void end_tool(Job& job) {
