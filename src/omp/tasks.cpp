@@ -36,7 +36,7 @@ ExplicitTask made_by(const TaskRequest& request, void* data, Task& parent, const
   const bool copies = request.copy != nullptr || request.bounds != nullptr;
   if (copies) data = aligned(alloca(request.bytes + request.alignment - 1), request.alignment);
   {
-    RunningTask task(made_by(request, data, parent, frame));
+    RunningTask task([&] { return made_by(request, data, parent, frame); });
     if (copies) copy_data(request, data);
     task.run(request.abi);
   }

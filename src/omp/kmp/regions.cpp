@@ -106,7 +106,8 @@ void Captured::run(void* captured) {
 }
 
 [[gnu::noinline]] void run_region(Captured& captured, const Announced& wanted) {
-  RegionRequest request{&Captured::run, &captured, wanted.threads, nullptr, nullptr, wanted.bind};
+  RegionRequest request{&Captured::run, &captured, wanted.threads, nullptr, nullptr};
+  request.bind = wanted.bind;
   request.code = reinterpret_cast<std::uintptr_t>(captured.microtask);
   request.arguments = captured.words();
   parallel(request);
