@@ -33,12 +33,15 @@ inline constexpr std::size_t loop_slot_count = 256;
 inline constexpr std::size_t loop_slot_words = 8;
 inline constexpr std::size_t doacross = 16384;  // chunk c: word c / ranks of rank c mod ranks
 inline constexpr std::size_t doacross_count = 1024;
-inline constexpr std::size_t end = doacross + doacross_count;
+inline constexpr std::size_t end = doacross + doacross_count;  // of the words of teams
+// Of the job alone: places.cpp.
+inline constexpr std::size_t places = 32768;
+inline constexpr std::size_t places_end = 65536;
 
 static_assert(awaited_singles + open_single_count <= cancelled_region && busy_threads < given_copies);
 static_assert(taken_copies < loop_slots);
 static_assert(loop_slots + loop_slot_count * loop_slot_words <= doacross);
-static_assert(end <= runtime::Words::count);
+static_assert(end <= places && places_end <= runtime::Words::count);
 }  // namespace words
 
 // The channel on which ranks release and acquire the data that belong to a team word

@@ -9,6 +9,7 @@
 #include "omp/events.h"
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
+#include "omp/place_partition.h"
 #include "omp/region.h"
 #include "os/yield_meter.h"
 #include "runtime/api/runtime.h"
@@ -88,6 +89,8 @@ struct ImplicitTask : Task {
   // The task that opened the region, of this rank: `outer`, or another thread's for members of inner teams.
   ImplicitTask* ancestor = nullptr;
   ContentionGroup* contention = nullptr;
+  PlacePartition partition;  // place-partition-var; empty: all places of the job
+  int place = -1;            // of its thread
   Team* team = nullptr;      // null: the task is alone
   std::uint32_t size = 1;    // of the team
   std::uint32_t number = 0;  // of this thread in it
@@ -120,6 +123,7 @@ struct Thread {
   bool forks = false;    // the thread that runs main: it opens teams over the ranks
   ImplicitTask initial;  // task of a thread outside all regions
   ContentionGroup contention;
+  int place = -1;  // the number of the place that it is bound to; -1: none
   bool initialised = false;
   std::uint64_t mark = 0;  // as an owner of locks; 0: none yet
   os::YieldMeter yields;
