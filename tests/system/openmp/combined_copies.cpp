@@ -33,8 +33,9 @@ class Bag {
  private:
   std::vector<int> items_;
 };
-#pragma omp declare reduction(join : Bag : omp_out.add(omp_in))
-#pragma omp declare reduction(longer : std::string : omp_out = omp_out.size() < omp_in.size() ? omp_in : omp_out)
+#pragma omp declare reduction(join:Bag : omp_out.add(omp_in))
+#pragma omp declare reduction(longer : std::string : omp_out = \
+                                  omp_out.size() < omp_in.size() ? omp_in : omp_out)
 
 constexpr int count = 1000;
 constexpr long sum_of_all = count * (count - 1L) / 2;
@@ -75,7 +76,8 @@ void classes(int size) {
 #pragma omp parallel for num_threads(size) reduction(join : bag) reduction(longer : longest)
   for (int i = 0; i < count; ++i) {
     bag.add(i);
-    if (longest.size() < static_cast<std::size_t>(i % 200)) longest = std::string(static_cast<std::size_t>(i % 200), 'x');
+    if (longest.size() < static_cast<std::size_t>(i % 200))
+      longest = std::string(static_cast<std::size_t>(i % 200), 'x');
   }
   CHECK(bag.count() == count && bag.sum() == sum_of_all && longest == std::string(199, 'x'));
 }

@@ -1,5 +1,5 @@
-// Reductions by pairs: the shape of the tree over the ranks, the sums, and the number of words that ranks write
-// to each other.
+// Reductions by pairs: the shape of the tree over the ranks, the sums, and the number of words that ranks
+// write to each other.
 #include <gtest/gtest.h>
 #include <omp.h>
 
