@@ -87,6 +87,8 @@ void set_before_region(void (*tell)()) noexcept {
 }
 
 void leave_job(void (*refuse)()) noexcept {
+  events::listener = nullptr;
+  events::start_of_tool = nullptr;
   Job::current_ = nullptr;
   Job::refusal_ = refuse;
 }
@@ -105,6 +107,16 @@ void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_fram
   job.runtime.synchronization().end_region();
 }
 
+namespace {
+
+void end_tool(Job& job) {
+  if (!events::are_heard()) return;
+  job.crew.end_threads();
+  events::finish();
+}
+
+}  // namespace
+
 ExitDecision worker_main() {
   Job& job = Job::require("omp::worker_main");
   MUSUBI_CHECK(job.self != 0);
@@ -114,10 +126,17 @@ ExitDecision worker_main() {
       const runtime::Waiting wait(runtime::Wait::region);
       job.runtime.synchronization().barrier(payload);
     }
-    if (kind_of(payload) == BarrierKind::exit) return ExitDecision{status_of(payload)};
+    if (kind_of(payload) == BarrierKind::exit) {
+      end_tool(job);
+      return ExitDecision{status_of(payload)};
+    }
     MUSUBI_CHECK(kind_of(payload) == BarrierKind::fork, "kind %u", static_cast<unsigned>(kind_of(payload)));
     serve_region(job, payload);
   }
+}
+
+void start_tool() {
+  events::start_tool();
 }
 
 bool is_region_open() noexcept {
@@ -128,7 +147,11 @@ bool is_region_open() noexcept {
 bool shut_down(int status) {
   Job& job = Job::require("omp::shut_down");
   MUSUBI_CHECK(job.self == 0);
-  if (job.team.is_open()) return false;
+  if (job.team.is_open()) {
+    events::finish();
+    return false;
+  }
+  end_tool(job);
   if (job.ranks == 1) return true;
   runtime::BarrierPayload payload = encode(BarrierKind::exit, status);
   job.runtime.synchronization().barrier(payload);

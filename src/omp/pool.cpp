@@ -14,15 +14,21 @@
 
 namespace musubi::omp {
 
-Pool::Worker& Pool::take() {
-  busy_.fetch_add(1, std::memory_order_relaxed);
+Pool::Worker* Pool::take_idle() {
   lock_.lock();
   Worker* const worker = idle_;
   if (worker != nullptr) idle_ = worker->next;
   lock_.unlock();
-  if (worker == nullptr) return create();
+  if (worker == nullptr) return nullptr;
   worker->next = nullptr;
-  return *worker;
+  busy_.fetch_add(1, std::memory_order_relaxed);
+  return worker;
+}
+
+Pool::Worker& Pool::take() {
+  if (Worker* const worker = take_idle()) return *worker;
+  busy_.fetch_add(1, std::memory_order_relaxed);
+  return create();
 }
 
 void Pool::give_back(Worker* first, Worker* last, std::uint32_t count) {
@@ -70,13 +76,18 @@ void* Pool::run(void* argument) {
   adopt_stack(worker.stack, __builtin_frame_address(0));
   if (worker.is_bound) os::note_bound_thread();
   note_stack(__builtin_frame_address(0));
+  events::thread_begins(events::ThreadKind::worker);
   for (std::uint32_t served = 0;; ++served) {
     {
       const runtime::Waiting wait(runtime::Wait::region);
       while (worker.orders.load(std::memory_order_acquire) == served)
         pool.runtime_.threads().wait_local(&worker.orders, served);
     }
-    pool.part_(*worker.team, worker.index);
+    if (worker.team == nullptr) {
+      events::thread_ends();
+    } else {
+      pool.part_(*worker.team, worker.index);
+    }
     note_stack(__builtin_frame_address(0));
     Crew& crew = *worker.crew;
     const std::uint32_t expected = crew.expected_;
@@ -86,13 +97,21 @@ void* Pool::run(void* argument) {
   }
 }
 
+void Crew::add(Pool::Worker& worker) {
+  worker.crew = this;
+  (first_ == nullptr ? first_ : last_->next) = &worker;
+  last_ = &worker;
+  ++members_;
+}
+
 void Crew::reserve(std::uint32_t members) {
-  for (; members_ < members; ++members_) {
-    Pool::Worker& worker = pool_.take();
-    worker.crew = this;
-    (first_ == nullptr ? first_ : last_->next) = &worker;
-    last_ = &worker;
-  }
+  while (members_ < members) add(pool_.take());
+}
+
+void Crew::end_threads() {
+  while (Pool::Worker* const worker = pool_.take_idle()) add(*worker);
+  start(nullptr, members_);
+  finish(members_, [] { return false; });
 }
 
 void Crew::disband() {
@@ -102,13 +121,13 @@ void Crew::disband() {
   members_ = 1;
 }
 
-void Crew::start(Team& team, std::uint32_t members) {
+void Crew::start(Team* team, std::uint32_t members) {
   if (members <= 1) return;
   expected_ = members - 1;
   done_.store(0, std::memory_order_relaxed);
   Pool::Worker* worker = first_;
   for (std::uint32_t index = 1; index < members; ++index, worker = worker->next) {
-    worker->team = &team;
+    worker->team = team;
     worker->index = index;
     worker->orders.store(worker->orders.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     pool_.runtime_.threads().wake_local(&worker->orders);

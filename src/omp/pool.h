@@ -37,11 +37,13 @@ class Pool {
     runtime::ThreadStack stack;
     Worker* next = nullptr;  // in its crew, or in the pool
     Crew* crew = nullptr;
-    Team* team = nullptr;
+    Team* team = nullptr;  // null: the thread ends
     std::uint32_t index = 0;
     alignas(64) std::atomic<std::uint32_t> orders{0};
   };
 
+  // Null: no thread is idle.
+  Worker* take_idle();
   // A thread for a crew. Any thread; ends the job if there can be no more.
   Worker& take();
   // Takes a list of threads back.
@@ -71,7 +73,7 @@ class Crew {
   // Gives all threads back. REQUIRES: they are done.
   void disband();
   // Starts members 1 .. members-1. REQUIRES: reserve(members) before; all earlier work is done.
-  void start(Team& team, std::uint32_t members);
+  void start(Team& team, std::uint32_t members) { start(&team, members); }
   // Waits until they are done; calls `work` before it sleeps, and does not sleep as long as the result is
   // true.
   template <class Work>
@@ -83,8 +85,15 @@ class Crew {
     }
   }
 
+  // The idle threads of the pool and the members tell the tool that they end; no region may follow.
+  void end_threads();
+
  private:
   friend class Pool;
+
+  void add(Pool::Worker& worker);
+  // `team`: null if the threads end.
+  void start(Team* team, std::uint32_t members);
 
   Pool& pool_;
   Pool::Worker* first_ = nullptr;

@@ -22,16 +22,20 @@ struct InheritedState {
 
 // Data that do not fit into the announcement of a region. In memory that all ranks can read.
 struct RegionDetails {
+  std::uintptr_t code = 0;
   const LoopSpecification* loop = nullptr;
   Icv icv;
   StoreBound stores;
   const InheritedState* inherited = nullptr;  // null: new threads are as the rank's were at the start
+  const void* call_site = nullptr;            // of the construct, if a tool listens
 };
 
 // Data for every member. Plain data.
 struct Region {
   Function function = nullptr;
   void* data = nullptr;
+  // The program's code if `function` only passes on to it; else 0.
+  std::uintptr_t code = 0;
   std::uint32_t size = 1;
   std::uint32_t level = 1;  // of the region
   Icv icv;
@@ -47,7 +51,12 @@ struct Region {
   std::uint32_t store_bytes = 1;
   const InheritedState* inherited = nullptr;
   const RegionDetails* details = nullptr;
+  const void* call_site = nullptr;  // of the construct, if a tool listens; in the details
 
+  // The address of the program's code, for reports.
+  std::uintptr_t program_code() const {
+    return code != 0 ? code : reinterpret_cast<std::uintptr_t>(function);
+  }
   StoreBound stores() const {
     if (details != nullptr) return details->stores;
     StoreBound bound;

@@ -153,7 +153,8 @@ bool work_while(runtime::Wait wait) noexcept {
   return task != nullptr && task->team != nullptr && task->team->work_while(wait);
 }
 
-bool barrier(Broadcast* broadcast) {
+bool barrier(Broadcast* broadcast, events::Sync kind) {
+  const events::SyncScope scope(kind);
   ImplicitTask& task = implicit_task();
   task.loops_since_barrier = 0;
   if (cancellation_enabled())

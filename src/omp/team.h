@@ -122,6 +122,8 @@ class Team {
   // The broadcast of that number; every member counts its own.
   Broadcast& broadcast_of(std::uint32_t number) noexcept { return broadcasts_[number % broadcasts_.size()]; }
 
+  events::RegionNote* note = nullptr;  // of a tool, while open
+
   // Work for waiting members, or null: none. Set while the team is closed.
   IdleWork* idle_work = nullptr;
   bool work_while(runtime::Wait wait) noexcept { return idle_work != nullptr && idle_work->run_piece(wait); }
@@ -154,8 +156,9 @@ class Team {
 };
 
 // #pragma omp barrier by the calling thread: with release and acquire of shared memory. If a thread sent a
-// value by `broadcast`, all threads have it afterwards; all threads of a rank pass the same broadcast.
-// Result: whether the team met; false if the region was cancelled, and threads may not have arrived.
-bool barrier(Broadcast* broadcast = nullptr);
+// value by `broadcast`, all threads have it afterwards; all threads of a rank pass the same broadcast. A tool
+// learns of it as `kind`. Result: whether the team met; false if the region was cancelled, and threads may
+// not have arrived.
+bool barrier(Broadcast* broadcast = nullptr, events::Sync kind = events::Sync::explicit_barrier);
 
 }  // namespace musubi::omp

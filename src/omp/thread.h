@@ -6,6 +6,7 @@
 
 #include "omp/chunk_pace.h"
 #include "omp/contention_group.h"
+#include "omp/events.h"
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
 #include "omp/place_partition.h"
@@ -45,7 +46,8 @@ struct Task {
   bool final = false;
   // Frame of the outermost explicit task that the thread runs in its innermost region; 0: none.
   std::uintptr_t first_frame = 0;
-  PostponedTasks postponed;  // made by this task, or left to it by tasks that it ran
+  PostponedTasks postponed;          // made by this task, or left to it by tasks that it ran
+  events::TaskNote* note = nullptr;  // of a tool; null: none yet
 };
 
 // A task of `omp task` while a thread runs it, on that thread's stack.
@@ -62,13 +64,15 @@ struct Loop {
   bool finished = true;
   bool has_turn = false;  // ordered: this thread's chunk is the current one
   bool doacross = false;
+  bool by_shares = false;        // doacross: the thread computes its static chunks itself
   bool by_addition = false;      // dynamic: chunks are handed out by a plain addition
   std::uint64_t chunk_size = 1;  // dynamic and guided: as requested, within the loop
   Chunk chunk;                   // current positions; empty: none
   Chunk batch;                   // dynamic, far: positions that this thread has taken for its next chunks
   ChunkPace pace;                // of its batches
-  std::uint64_t next_share = 0;  // static: number of chunks that this thread has had
-  std::uint32_t nest = 1;        // doacross: depth of the nest
+  // static: number of chunks that this thread has had; by_shares: 1 + the chunk of its last post
+  std::uint64_t next_share = 0;
+  std::uint32_t nest = 1;  // doacross: depth of the nest
 };
 
 class Team;
@@ -108,6 +112,7 @@ struct ImplicitTask : Task {
   RegionDetails details;       // of the region, if they do not fit into its announcement
   Loop loop;
   ConstructMemory* memory = nullptr;
+  events::RegionNote* region_note = nullptr;  // of a tool
 };
 
 struct Thread {

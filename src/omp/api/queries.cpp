@@ -126,6 +126,10 @@ MUSUBI_EXPORT int omp_get_team_size(int level) {
   return task->level == static_cast<std::uint32_t>(level) ? static_cast<int>(task->size) : 1;
 }
 
+MUSUBI_EXPORT int omp_in_explicit_task() {
+  const Thread& thread = this_thread();
+  return thread.task != thread.implicit;
+}
 MUSUBI_EXPORT int omp_in_final() {
   return current_task().final;
 }
