@@ -55,9 +55,12 @@ MUSUBI_EXPORT void GOMP_parallel(Function function, void* data, unsigned threads
 MUSUBI_EXPORT unsigned GOMP_parallel_reductions(Function function, void* data, unsigned threads,
                                                 unsigned flags) {
   MUSUBI_OMP_ENTRY();
-  gomp::team_reduction_begin(data, team_size_max(threads));
-  return parallel(
-      {.function = function, .data = data, .threads = threads, .grouped = true, .bind = bind_of(flags)});
+  TaskReductions* const reductions = gomp::team_reduction_begin(data, team_size_max(threads));
+  return parallel({.function = function,
+                   .data = data,
+                   .threads = threads,
+                   .reductions = reductions,
+                   .bind = bind_of(flags)});
 }
 
 MUSUBI_EXPORT void GOMP_parallel_start(Function function, void* data, unsigned threads) {

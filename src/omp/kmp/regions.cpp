@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "omp/entry.h"
+#include "omp/events.h"
 #include "omp/job.h"
 #include "omp/league.h"
 #include "omp/parallel.h"
@@ -44,6 +45,7 @@ std::uint32_t size_for(std::uint32_t count) {
 
 void call(Microtask microtask, std::uint32_t size, Words words) {
   std::int32_t global = global_thread(), own = static_cast<std::int32_t>(implicit_task().number);
+  events::code_runs(__builtin_frame_address(0));
   switch (size) {
     case sizes[0]:
       return call_with(microtask, &global, &own, words, std::make_index_sequence<sizes[0]>());
@@ -167,10 +169,9 @@ MUSUBI_EXPORT void __kmpc_push_num_threads_list_strict(Place*, GlobalThread, std
   if (count != 0 && threads[0] > 0) announced.threads = static_cast<std::uint32_t>(threads[0]);
 }
 MUSUBI_EXPORT void __kmpc_pop_num_threads(Place*, GlobalThread) {}
-// The numbers are those of omp_proc_bind_t.
 MUSUBI_EXPORT void __kmpc_push_proc_bind(Place*, GlobalThread, std::int32_t binding) {
-  if (binding > 0 && binding <= static_cast<std::int32_t>(ProcBind::spread))
-    announced.bind = static_cast<ProcBind>(binding);
+  constexpr auto last = static_cast<std::int32_t>(ProcBind::spread);
+  if (binding >= 0 && binding <= last) announced.bind = static_cast<ProcBind>(binding);
 }
 
 MUSUBI_EXPORT void __kmpc_push_num_teams(Place*, GlobalThread, std::int32_t teams,
