@@ -34,8 +34,11 @@ Job::Job(runtime::Runtime& runtime_of_process)
       self(runtime.self().value),
       words(runtime),
       locks(runtime),
-      team(runtime, words, nullptr),
       pool(runtime, &run_member),
+      crew(pool),
+      team(runtime, words, crew, nullptr),
+      inner_teams(pool),
+      contention(words),
       nested_task_bytes_max(std::min<std::size_t>(1 << 20, runtime.settings().stack_bytes / 4)) {}
 
 void Job::refuse_outside(const char* construct) {
@@ -92,10 +95,10 @@ void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_fram
   adopt_stack(stack, first_frame);
   os::note_bound_thread();
   Thread& thread = this_thread();
-  initialise_thread(thread);
-  runtime::name_thread(runtime::ThreadRole::main, 0);
   Job& job = Job::require("omp::adopt_main_thread");
   thread.forks = job.self == 0;
+  initialise_thread(thread);
+  runtime::name_thread(runtime::ThreadRole::main, 0);
   job.state_at_start = os::thread_state();
   job.runtime.threads().set_count(job.team.threads().on(job.self));
   job.runtime.synchronization().end_region();
@@ -105,7 +108,7 @@ namespace {
 
 void end_tool(Job& job) {
   if (!events::are_heard()) return;
-  job.pool.end_threads();
+  job.crew.end_threads();
   events::finish();
 }
 

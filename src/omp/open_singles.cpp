@@ -151,6 +151,17 @@ void* broadcast(ImplicitTask& task, bool sender, void* pointer) {
   return reinterpret_cast<void*>(turn.value.load(std::memory_order_relaxed));
 }
 
+void* broadcast_or_end(ImplicitTask& task, bool sender, void* pointer) {
+  void* const received = broadcast(task, sender, pointer);
+  if (received == nullptr && task.team != nullptr) {
+    end_job(
+        Job::current()->runtime,
+        "a region was cancelled while a thread of it waited for the values of `single copyprivate`: do not "
+        "cancel a region before all its threads have met its single constructs");
+  }
+  return received;
+}
+
 void* construct_memory(ImplicitTask& task, std::size_t bytes) {
   const bool sender = single_begin(task);
   void* memory = sender ? own_construct_memory(task, bytes) : nullptr;

@@ -6,6 +6,7 @@
 #include "base/store_bound.h"
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
+#include "omp/placement.h"
 #include "os/thread_state.h"
 #include "runtime/api/runtime.h"
 
@@ -21,6 +22,7 @@ struct InheritedState {
 
 // Data that do not fit into the announcement of a region. In memory that all ranks can read.
 struct RegionDetails {
+  std::uintptr_t code = 0;
   const LoopSpecification* loop = nullptr;
   Icv icv;
   StoreBound stores;
@@ -32,13 +34,16 @@ struct RegionDetails {
 struct Region {
   Function function = nullptr;
   void* data = nullptr;
+  // The program's code if `function` only passes on to it; else 0.
+  std::uintptr_t code = 0;
   std::uint32_t size = 1;
-  std::uint32_t level = 1;  // of the region; its active level is 1, since nested regions are serialised
+  std::uint32_t level = 1;  // of the region
   Icv icv;
   std::uint32_t loops = 0;  // constructs that the job has met so far
   std::uint32_t singles = 0;
   os::FloatingPointModes modes;  // of the thread that opens it; new threads begin with them
-  bool grouped = false;          // the tasks of each member are a group: the region has reductions over tasks
+  Spacing spacing = Spacing::close;
+  bool grouped = false;  // the tasks of each member are a group: the region has reductions over tasks
   // The loop that a combined construct starts; on the master's stack, which is shared.
   const LoopSpecification* loop = nullptr;
   // Bound of its code's stores: no store is narrower, except those that the details list.
@@ -47,6 +52,10 @@ struct Region {
   const RegionDetails* details = nullptr;
   const void* call_site = nullptr;  // of the construct, if a tool listens; in the details
 
+  // The address of the program's code, for reports.
+  std::uintptr_t program_code() const {
+    return code != 0 ? code : reinterpret_cast<std::uintptr_t>(function);
+  }
   StoreBound stores() const {
     if (details != nullptr) return details->stores;
     StoreBound bound;

@@ -175,21 +175,39 @@ void run_task(const TaskRequest& request) {
   scope.run();
 }
 
-void run_task_loop(const TaskLoopRequest& request) {
+void begin_included_task(ExplicitTask& task, const TaskRequest& request) {
+  Task& parent = current_task();
+  if (request.depends) run_postponed_tasks_of(parent);
+  task = made_by(request, nullptr, parent, __builtin_frame_address(0));
+  this_thread().task = &task;
+}
+
+void end_included_task(ExplicitTask& task) {
+  while (task.group != task.parent->group) group_end();  // of a cancelled task
+  run_postponed_tasks_of(task);
+  this_thread().task = task.parent;
+}
+
+TaskLoopParts parts_of(const TaskLoopRequest& request) {
   const std::uint64_t count = request.space.count;
-  if (count == 0) return;
+  if (count == 0) return {0, false};
   std::uint64_t tasks = implicit_task().size;
   if (request.number != 0) tasks = request.sized_by_grain ? count / request.number : request.number;
   const bool exact = request.strict && request.sized_by_grain && request.number != 0;
   if (exact) tasks = (count - 1) / request.number + 1;
-  tasks = std::clamp<std::uint64_t>(tasks, 1, count);
+  return {std::clamp<std::uint64_t>(tasks, 1, count), exact};
+}
+
+void run_task_loop(const TaskLoopRequest& request) {
+  const std::uint64_t count = request.space.count;
+  if (count == 0) return;
+  const TaskLoopParts parts = parts_of(request);
   const TaskRequest& task = request.task;
   Task& parent = current_task();
   const void* const frame = __builtin_frame_address(0);
   void* const own_data = aligned(alloca(task.bytes + task.alignment - 1), task.alignment);
-  for (std::uint64_t i = 0; i < tasks && !drops_tasks(parent.group); ++i) {
-    const Chunk share = exact ? Chunk{i * request.number, i + 1 == tasks ? count : (i + 1) * request.number}
-                              : static_share(count, tasks, i);
+  for (std::uint64_t i = 0; i < parts.tasks && !drops_tasks(parent.group); ++i) {
+    const Chunk share = parts.part(count, request.number, i);
     void* data = is_postponed(task, parent, frame) ? postpone(task, parent) : nullptr;
     const bool now = data == nullptr;
     if (now) copy_data(task, data = own_data);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "omp/chunk_pace.h"
+#include "omp/contention_group.h"
 #include "omp/events.h"
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
@@ -62,13 +63,15 @@ struct Loop {
   bool finished = true;
   bool has_turn = false;  // ordered: this thread's chunk is the current one
   bool doacross = false;
+  bool by_shares = false;        // doacross: the thread computes its static chunks itself
   bool by_addition = false;      // dynamic: chunks are handed out by a plain addition
   std::uint64_t chunk_size = 1;  // dynamic and guided: as requested, within the loop
   Chunk chunk;                   // current positions; empty: none
   Chunk batch;                   // dynamic, far: positions that this thread has taken for its next chunks
   ChunkPace pace;                // of its batches
-  std::uint64_t next_share = 0;  // static: number of chunks that this thread has had
-  std::uint32_t nest = 1;        // doacross: depth of the nest
+  // static: number of chunks that this thread has had; by_shares: 1 + the chunk of its last post
+  std::uint64_t next_share = 0;
+  std::uint32_t nest = 1;  // doacross: depth of the nest
 };
 
 class Team;
@@ -81,7 +84,10 @@ struct ConstructMemory {
 
 // One implicit task: a thread's part of a parallel region. The initial task has no enclosing one.
 struct ImplicitTask : Task {
-  ImplicitTask* outer = nullptr;
+  ImplicitTask* outer = nullptr;  // of this thread
+  // The task that opened the region, of this rank: `outer`, or another thread's for members of inner teams.
+  ImplicitTask* ancestor = nullptr;
+  ContentionGroup* contention = nullptr;
   Team* team = nullptr;      // null: the task is alone
   std::uint32_t size = 1;    // of the team
   std::uint32_t number = 0;  // of this thread in it
@@ -111,6 +117,7 @@ struct Thread {
   ImplicitTask* implicit = nullptr;
   bool forks = false;    // the thread that runs main: it opens teams over the ranks
   ImplicitTask initial;  // task of a thread outside all regions
+  ContentionGroup contention;
   bool initialised = false;
   std::uint64_t mark = 0;  // as an owner of locks; 0: none yet
   os::YieldMeter yields;

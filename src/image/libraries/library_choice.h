@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "image/libraries/object_names.h"
 
 namespace musubi::image {
 
@@ -34,10 +35,6 @@ class LibraryChoice {
   std::string also_shared_;
   std::unordered_set<const link_map*> shared_;
 };
-
-// Whether `path` names a library called `name`: `libfoo` is libfoo.so, libfoo.so.1, libfoo-2.36.so and
-// libfoo-0a1b2c3d.so.1 (as wheels of Python rename them). A star at the end of `name` stands for anything.
-bool is_library(std::string_view path, std::string_view name);
 
 // The objects that the dynamic linker has loaded, the program first, without the vdso.
 std::vector<link_map*> linked_objects();

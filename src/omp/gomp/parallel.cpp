@@ -1,11 +1,11 @@
 // Parallel regions, with and without a work-sharing construct in them, and teams on the host.
 #include <algorithm>
-#include <climits>
 #include <new>
 
 #include "omp/entry.h"
 #include "omp/gomp/loop_values.h"
 #include "omp/gomp/reductions.h"
+#include "omp/league.h"
 #include "omp/parallel.h"
 #include "omp/shared_memory.h"
 
@@ -16,8 +16,15 @@ using gomp::specify_sections;
 
 namespace {
 
-void run(Function function, void* data, unsigned threads, const LoopSpecification& loop) {
-  parallel({function, data, threads, &loop, false});
+// The clause proc_bind; its numbers are those of omp_proc_bind_t.
+ProcBind bind_of(unsigned flags) {
+  constexpr unsigned mask = 7;
+  const unsigned bind = flags & mask;
+  return bind <= static_cast<unsigned>(ProcBind::spread) ? static_cast<ProcBind>(bind) : ProcBind::no;
+}
+
+void run(Function function, void* data, unsigned threads, unsigned flags, const LoopSpecification& loop) {
+  parallel({function, data, threads, &loop, false, bind_of(flags)});
 }
 
 // The interface of gcc before 4.9 opens a region in one call and closes it in another, and the master runs
@@ -36,26 +43,20 @@ void open_region(Function function, void* data, unsigned threads, const LoopSpec
   begin_parallel(request, *region);
 }
 
-void enter_team(Icv& icv, unsigned teams, unsigned team, unsigned thread_limit) {
-  icv.league = teams;
-  icv.league_number = team;
-  if (thread_limit != 0) icv.thread_limit = std::min<unsigned>(thread_limit, INT_MAX);
-}
-
 }  // namespace
 
 extern "C" {
 
-MUSUBI_EXPORT void GOMP_parallel(Function function, void* data, unsigned threads, unsigned /*flags*/) {
+MUSUBI_EXPORT void GOMP_parallel(Function function, void* data, unsigned threads, unsigned flags) {
   MUSUBI_OMP_ENTRY();
-  parallel({function, data, threads, nullptr, false});
+  parallel({function, data, threads, nullptr, false, bind_of(flags)});
 }
 
 MUSUBI_EXPORT unsigned GOMP_parallel_reductions(Function function, void* data, unsigned threads,
-                                                unsigned /*flags*/) {
+                                                unsigned flags) {
   MUSUBI_OMP_ENTRY();
-  gomp::team_reduction_begin(data, team_size(threads));
-  return parallel({function, data, threads, nullptr, true});
+  gomp::team_reduction_begin(data, team_size_max(threads));
+  return parallel({function, data, threads, nullptr, true, bind_of(flags)});
 }
 
 MUSUBI_EXPORT void GOMP_parallel_start(Function function, void* data, unsigned threads) {
@@ -72,16 +73,16 @@ MUSUBI_EXPORT void GOMP_parallel_end() {
 
 #define MUSUBI_PARALLEL_LOOP(name, schedule)                                                                \
   MUSUBI_EXPORT void GOMP_parallel_loop_##name(Function function, void* data, unsigned threads, long start, \
-                                               long end, long step, long chunk, unsigned /*flags*/) {       \
+                                               long end, long step, long chunk, unsigned flags) {           \
     MUSUBI_OMP_ENTRY();                                                                                     \
-    run(function, data, threads,                                                                            \
+    run(function, data, threads, flags,                                                                     \
         specify(IterationSpace::of(start, end, step), schedule, static_cast<std::uint64_t>(chunk), false)); \
   }
 #define MUSUBI_PARALLEL_LOOP_RUNTIME(name)                                                                  \
   MUSUBI_EXPORT void GOMP_parallel_loop_##name(Function function, void* data, unsigned threads, long start, \
-                                               long end, long step, unsigned /*flags*/) {                   \
+                                               long end, long step, unsigned flags) {                       \
     MUSUBI_OMP_ENTRY();                                                                                     \
-    run(function, data, threads, specify_runtime(IterationSpace::of(start, end, step), false));             \
+    run(function, data, threads, flags, specify_runtime(IterationSpace::of(start, end, step), false));      \
   }
 MUSUBI_PARALLEL_LOOP(static, Schedule::static_chunks)
 MUSUBI_PARALLEL_LOOP(dynamic, Schedule::dynamic)
@@ -112,9 +113,9 @@ MUSUBI_EXPORT void GOMP_parallel_loop_runtime_start(Function function, void* dat
 }
 
 MUSUBI_EXPORT void GOMP_parallel_sections(Function function, void* data, unsigned threads, unsigned count,
-                                          unsigned /*flags*/) {
+                                          unsigned flags) {
   MUSUBI_OMP_ENTRY();
-  run(function, data, threads, specify_sections(count));
+  run(function, data, threads, flags, specify_sections(count));
 }
 
 MUSUBI_EXPORT void GOMP_parallel_sections_start(Function function, void* data, unsigned threads,
@@ -124,19 +125,11 @@ MUSUBI_EXPORT void GOMP_parallel_sections_start(Function function, void* data, u
   open_region(function, data, threads, &loop);
 }
 
-// The teams of a league run in turn, in the program's own thread; their regions have all threads of the job.
 // A league without a given number of teams has one.
 MUSUBI_EXPORT void GOMP_teams_reg(Function function, void* data, unsigned teams, unsigned thread_limit,
                                   unsigned /*flags*/) {
   MUSUBI_OMP_ENTRY();
-  const Icv& around = current_task().icv;
-  if (teams == 0) teams = std::max(around.teams, 1u);
-  if (thread_limit == 0) thread_limit = around.teams_thread_limit;
-  for (unsigned team = 0; team < teams; ++team) {
-    InitialTaskScope scope;
-    enter_team(scope.task().icv, teams, team, thread_limit);
-    function(data);
-  }
+  run_league(function, data, teams, thread_limit);
 }
 
 MUSUBI_EXPORT void GOMP_teams(unsigned /*teams*/, unsigned thread_limit) {

@@ -3,7 +3,6 @@
 #include "omp/entry.h"
 #include "omp/gomp/loop_values.h"
 #include "omp/gomp/reductions.h"
-#include "omp/job.h"
 #include "omp/locks.h"
 #include "omp/team.h"
 #include "omp/worksharing.h"
@@ -81,14 +80,7 @@ MUSUBI_EXPORT void* GOMP_single_copy_start() {
   MUSUBI_OMP_ENTRY();
   ImplicitTask& task = implicit_task();
   if (single_begin(task)) return nullptr;
-  void* data = broadcast(task, false, nullptr);
-  if (data == nullptr) {
-    end_job(
-        Job::current()->runtime,
-        "a region was cancelled while a thread of it waited for the values of `single copyprivate`: do not "
-        "cancel a region before all its threads have met its single constructs");
-  }
-  return data;
+  return broadcast_or_end(task, false, nullptr);
 }
 MUSUBI_EXPORT void GOMP_single_copy_end(void* data) {
   MUSUBI_OMP_ENTRY();

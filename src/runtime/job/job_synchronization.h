@@ -29,8 +29,8 @@ class JobSynchronization final : public Synchronization {
     if (job_.ranks > 1) barrier_.pass_last();
   }
   void set_release_listener(ReleaseListener* listener) override { barrier_.set_release_listener(listener); }
-  StoreBound stores_of(std::uintptr_t function, const void* argument, const void* frame) override {
-    return job_.one_memory ? StoreBound{} : barrier_.stores_of(function, argument, frame);
+  StoreBound stores_of(const RegionCode& code, const void* frame) override {
+    return job_.one_memory ? StoreBound{} : barrier_.stores_of(code, frame);
   }
   void set_allocations(const Allocations* allocations) override { barrier_.set_allocations(allocations); }
   void begin_region(const StoreBound& stores) override {

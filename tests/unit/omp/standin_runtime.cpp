@@ -114,7 +114,7 @@ class StandinRuntime final : public runtime::Runtime,
   void release_range(const void*, std::size_t) override {}
   void release(std::uint64_t) override {}
   void acquire(std::uint64_t) override {}
-  StoreBound stores_of(std::uintptr_t, const void*, const void*) override { return {}; }
+  StoreBound stores_of(const runtime::RegionCode&, const void*) override { return {}; }
   void set_allocations(const Allocations*) override {}
   void run_between_regions() override {}
   bool is_between_regions() const noexcept override { return false; }
