@@ -111,7 +111,7 @@ void doacross_begin(ImplicitTask& task, const IterationSpace& space, std::span<c
     Team& team = *task.team;
     // The words belong to one nest at a time: the first barrier ends all earlier nests, then the words are
     // cleared, then this nest starts.
-    barrier();
+    barrier(nullptr, events::Sync::internal);
     const bool clears_for_rank_without_members = task.number == 0;
     for (std::size_t place = 0; place < words::doacross_count; ++place) {
       const Rank owner = team.words.owner_of(place);
@@ -119,7 +119,7 @@ void doacross_begin(ImplicitTask& task, const IterationSpace& space, std::span<c
       const bool orphan = clears_for_rank_without_members && team.placement().members_on(owner.value) == 0;
       if (own || orphan) team.words.store(owner, words::doacross + place, 0);
     }
-    barrier();
+    barrier(nullptr, events::Sync::internal);
   }
   loop_begin(task, specification);
   task.loop.doacross = true;

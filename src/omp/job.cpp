@@ -34,8 +34,11 @@ Job::Job(runtime::Runtime& runtime_of_process)
       self(runtime.self().value),
       words(runtime),
       locks(runtime),
-      team(runtime, words, nullptr),
       pool(runtime, &run_member),
+      crew(pool),
+      team(runtime, words, crew, nullptr),
+      inner_teams(pool),
+      contention(words),
       nested_task_bytes_max(std::min<std::size_t>(1 << 20, runtime.settings().stack_bytes / 4)) {}
 
 void Job::refuse_outside(const char* construct) {
@@ -82,6 +85,8 @@ void set_before_region(void (*tell)()) noexcept {
 }
 
 void leave_job(void (*refuse)()) noexcept {
+  events::listener = nullptr;
+  events::start_of_tool = nullptr;
   Job::current_ = nullptr;
   Job::refusal_ = refuse;
 }
@@ -90,14 +95,24 @@ void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_fram
   adopt_stack(stack, first_frame);
   os::note_bound_thread();
   Thread& thread = this_thread();
-  initialise_thread(thread);
-  runtime::name_thread(runtime::ThreadRole::main, 0);
   Job& job = Job::require("omp::adopt_main_thread");
   thread.forks = job.self == 0;
+  initialise_thread(thread);
+  runtime::name_thread(runtime::ThreadRole::main, 0);
   job.state_at_start = os::thread_state();
   job.runtime.threads().set_count(job.team.threads().on(job.self));
   job.runtime.synchronization().end_region();
 }
+
+namespace {
+
+void end_tool(Job& job) {
+  if (!events::are_heard()) return;
+  job.crew.end_threads();
+  events::finish();
+}
+
+}  // namespace
 
 ExitDecision worker_main() {
   Job& job = Job::require("omp::worker_main");
@@ -108,10 +123,17 @@ ExitDecision worker_main() {
       const runtime::Waiting wait(runtime::Wait::region);
       job.runtime.synchronization().barrier(payload);
     }
-    if (kind_of(payload) == BarrierKind::exit) return ExitDecision{status_of(payload)};
+    if (kind_of(payload) == BarrierKind::exit) {
+      end_tool(job);
+      return ExitDecision{status_of(payload)};
+    }
     MUSUBI_CHECK(kind_of(payload) == BarrierKind::fork, "kind %u", static_cast<unsigned>(kind_of(payload)));
     serve_region(job, payload);
   }
+}
+
+void start_tool() {
+  events::start_tool();
 }
 
 bool is_region_open() noexcept {
@@ -122,7 +144,11 @@ bool is_region_open() noexcept {
 bool shut_down(int status) {
   Job& job = Job::require("omp::shut_down");
   MUSUBI_CHECK(job.self == 0);
-  if (job.team.is_open()) return false;
+  if (job.team.is_open()) {
+    events::finish();
+    return false;
+  }
+  end_tool(job);
   if (job.ranks == 1) return true;
   runtime::BarrierPayload payload = encode(BarrierKind::exit, status);
   job.runtime.synchronization().barrier(payload);

@@ -104,6 +104,9 @@ void destroy_nest_lock(NestLockHandle& handle);
 // Ends the job if the handle was not initialised.
 NestLockWord& lock_of(NestLockHandle handle);
 
+// The lock of an object, without events for a tool.
+void lock_named(const void* name);
+void unlock_named(const void* name);
 // Critical sections. `name` null: the unnamed one.
 void critical_begin(const void* name);
 void critical_end(const void* name);

@@ -129,9 +129,11 @@ void settle_singles(Before before) {
 }
 
 bool single_begin(ImplicitTask& task) {
-  if (task.team == nullptr) return true;
-  const bool runs_it = task.team->claim_single(++task.singles);
-  note_single(task, task.singles, runs_it);
+  const bool alone = task.team == nullptr;
+  const bool runs_it = alone || task.team->claim_single(++task.singles);
+  if (!alone) note_single(task, task.singles, runs_it);
+  events::work_begins(runs_it ? events::Work::single_executor : events::Work::single_other, 1);
+  if (!runs_it) events::work_ends();
   return runs_it;
 }
 
@@ -145,7 +147,7 @@ void* broadcast(ImplicitTask& task, bool sender, void* pointer) {
     turn.sent.store(true, std::memory_order_relaxed);
     if (team.self != 0) team.words.store(Rank{0}, turn.word, value);
   }
-  if (!barrier(&turn)) return sender ? pointer : nullptr;
+  if (!barrier(&turn, events::Sync::internal)) return sender ? pointer : nullptr;
   return reinterpret_cast<void*>(turn.value.load(std::memory_order_relaxed));
 }
 

@@ -22,13 +22,18 @@ void enter(ImplicitTask& task, const Region& region, Team* team, std::uint32_t n
   Thread& thread = this_thread();
   task.parent = &current_task();
   task.outer = thread.implicit;
+  task.ancestor = team != nullptr && team->opener() != nullptr ? team->opener() : task.outer;
   MUSUBI_CHECK((team != nullptr) == (region.size > 1) && number < region.size);
-  MUSUBI_CHECK(team == nullptr || team->parent == task.outer->team);
+  MUSUBI_CHECK(team == nullptr || team != task.outer->team);
   task.team = team;
+  const bool over_ranks = team != nullptr && team->inner == nullptr;
+  task.contention = over_ranks ? &Job::current()->contention : task.ancestor->contention;
   task.size = region.size;
   task.number = number;
   task.level = region.level;
-  task.active_level = region.size > 1 ? task.outer->active_level + 1 : task.outer->active_level;
+  task.active_level = task.ancestor->active_level + (region.size > 1 ? 1 : 0);
+  task.first_awaited = task.ancestor->first_awaited;
+  task.last_awaited = task.ancestor->last_awaited;
   task.icv = region.icv;
   task.loops = region.loops;
   task.singles = region.singles;
@@ -37,6 +42,7 @@ void enter(ImplicitTask& task, const Region& region, Team* team, std::uint32_t n
     display_affinity_when_changed();
   runtime::note_team(number, region.size);
   runtime::note_entry(region.program_code());
+  events::member_begins(task);
   if (region.loop != nullptr) loop_begin(task, *region.loop);
 }
 
@@ -45,6 +51,7 @@ void leave(ImplicitTask& task) {
   end_own_single(task);
   if (cancellation_enabled()) loop_end(task);
   free_construct_memory(task);
+  events::member_ends(task);
   this_thread().implicit = task.outer;
   this_thread().task = task.parent;
   runtime::note_team(task.outer->number, task.outer->size > 1 ? task.outer->size : 0);
@@ -55,15 +62,33 @@ void leave_groups(ImplicitTask& task, const TaskGroup* own) {
   while (task.group != own) group_end();
 }
 
-bool opens_team(const ImplicitTask& member, const Icv& icv) {
-  if (!this_thread().forks || member.active_level != 0 || icv.max_active_levels == 0) return false;
-  const Job* job = Job::current();
-  return job != nullptr && !job->team.is_open();
+// The size that the region asks for.
+std::uint32_t wanted_size(std::uint32_t threads, const ImplicitTask& member, const Icv& icv) {
+  if (member.active_level >= icv.max_active_levels || Job::current() == nullptr) return 1;
+  return std::min(threads == 0 ? icv.threads : threads, icv.thread_limit);
 }
 
-std::uint32_t team_size(std::uint32_t threads, const ImplicitTask& member, const Icv& icv) {
-  if (!opens_team(member, icv)) return 1;
-  return std::min(threads == 0 ? icv.threads : threads, icv.thread_limit);
+// With dyn-var, a team inside a rank has no more threads than the rank has left.
+std::uint32_t dynamic_size(const Job& job, std::uint32_t size) {
+  const std::uint32_t all = job.team.threads().on(job.self), busy = job.pool.busy() + 1;
+  return std::min(size, all > busy ? all - busy + 1 : 1);
+}
+
+// A smaller team over the ranks: where its members may open teams of their own, they are spread over the
+// ranks.
+Spacing spacing_of(const RegionRequest& request, const Icv& icv) {
+  switch (request.bind) {
+    case ProcBind::primary:
+      return Spacing::first;
+    case ProcBind::close:
+      return Spacing::close;
+    case ProcBind::spread:
+      return Spacing::spread;
+    case ProcBind::no:
+    case ProcBind::yes:
+      break;
+  }
+  return icv.max_active_levels > 1 ? Spacing::spread : Spacing::close;
 }
 
 // Threads that are new in a team of this size inherit it from the calling thread.
@@ -85,29 +110,62 @@ runtime::RegionCode code_of(const RegionRequest& request) {
           runtime::RegionCode::Passes::address};
 }
 
+// Tells the tool of a region whose size is known now.
+void note_region(ImplicitTask& task, const Region& region, const RegionRequest& request, const Icv& icv) {
+  task.region_note = events::region_begins(request.threads == 0 ? icv.threads : request.threads, region.size,
+                                           region.call_site);
+}
+
 // Starts the members of this rank, and announces the region to other ranks. `task`: of the thread that opens
 // it.
 [[gnu::always_inline]] inline void open_team(Job& job, const Region& region, const RegionRequest& request,
                                              ImplicitTask& task) {
   Team& team = job.team;
-  team.open(region);
-  job.pool.reserve(team.members_here());
+  team.open(region, nullptr);
+  team.note = task.region_note;
+  job.crew.reserve(team.members_here());
   if (job.ranks > 1) {
     if (job.before_region != nullptr) job.before_region();
     runtime::Synchronization& synchronization = job.runtime.synchronization();
-    const StoreBound stores = synchronization.stores_of(code_of(request), __builtin_frame_address(0));
+    StoreBound stores = synchronization.stores_of(code_of(request), __builtin_frame_address(0));
+    if (events::tool_is_of_program()) stores = {};  // it stores, too
     runtime::BarrierPayload payload = encode_fork(region, stores, job.environment.initial, task.details);
     if (has_details(payload)) note_stack(__builtin_frame_address(0));  // `task` may be in the caller's frame
     synchronization.barrier(payload);
     synchronization.begin_region(stores);
   }
-  job.pool.start(team.members_here());
+  job.crew.start(team, team.members_here());
+}
+
+// Result: null if the region is left with one thread.
+Team* open_inner_team(Job& job, Region& region, const RegionRequest& request, ImplicitTask& task,
+                      ImplicitTask& opener, const Icv& icv) {
+  if (icv.dynamic) region.size = dynamic_size(job, region.size);
+  const std::uint32_t counted = opener.contention->take(region.size - 1, icv.thread_limit);
+  region.size = counted + 1;
+  note_region(task, region, request, icv);
+  if (region.size == 1) return nullptr;
+  InnerTeam& inner = job.inner_teams.take(job.runtime);
+  inner.counted = counted;
+  region.loops = inner.loops;
+  region.singles = inner.singles;
+  inner.team.open(region, &opener);
+  inner.team.note = task.region_note;
+  inner.crew.reserve(region.size);
+  inner.crew.start(inner.team, region.size);
+  return &inner.team;
+}
+
+void close_inner_team(Job& job, InnerTeam& inner, ImplicitTask& task) {
+  inner.loops = task.loops;
+  inner.singles = task.singles;
+  task.contention->give_back(inner.counted, task.parent->icv.thread_limit);
+  job.inner_teams.give_back(inner);
 }
 
 }  // namespace
 
-void run_member(std::uint32_t index) {
-  Team& team = Job::current()->team;
+void run_member(Team& team, std::uint32_t index) {
   MUSUBI_CHECK(team.is_open());
   const Region region = team.region();
   if (index >= team.members_kept()) {
@@ -115,60 +173,87 @@ void run_member(std::uint32_t index) {
     if (region.inherited != nullptr) os::set_thread_state(region.inherited->state, region.inherited->parts);
   }
   ImplicitTask task;
+  task.region_note = team.note;
   enter(task, region, &team, team.first_here() + index);
   TaskGroup group{nullptr, TaskGroup::Kind::region, false, region.data};
   if (region.grouped) task.group = &group;
   {
     const runtime::Traced traced(runtime::Event::parallel_region, region.program_code());
+    events::code_runs(__builtin_frame_address(0));
     region.function(region.data);
+    events::code_runs(nullptr);
   }
   leave_groups(task, region.grouped ? &group : nullptr);
+  { const events::SyncScope end(events::Sync::end_of_region); }
   leave(task);
 }
 
 void serve_region(Job& job, const runtime::BarrierPayload& fork) {
   Team& team = job.team;
-  team.open(decode_fork(fork, job.environment.initial));
+  team.open(decode_fork(fork, job.environment.initial), nullptr);
   const std::uint32_t members = team.members_here();
   if (members == 0) {
     team.attend();
     return team.close();
   }
-  job.pool.reserve(members);
+  job.crew.reserve(members);
   job.runtime.synchronization().begin_region(team.region().stores());
-  job.pool.start(members);
-  run_member(0);
+  events::start_tool();
+  team.note = events::region_begins(team.region().size, team.region().size, team.region().call_site);
+  job.crew.start(team, members);
+  run_member(team, 0);
   note_stack(__builtin_frame_address(0));
   const runtime::Waiting wait(runtime::Wait::join);
-  job.pool.finish(members, [&] { return team.work_while(runtime::Wait::join); });
+  job.crew.finish(members, [&] { return team.work_while(runtime::Wait::join); });
   team.join();
   job.runtime.synchronization().end_region();
   team.close();
+  events::region_ends(team.note);
 }
 
-std::uint32_t team_size(std::uint32_t threads) {
-  return team_size(threads, implicit_task(), current_task().icv);
+bool opens_over_ranks(const Job& job, const ImplicitTask& member) {
+  return this_thread().forks && member.active_level == 0 && !job.team.is_open();
+}
+
+std::uint32_t team_size_max(std::uint32_t threads) {
+  return wanted_size(threads, implicit_task(), current_task().icv);
 }
 
 [[gnu::noinline]] void begin_parallel(const RegionRequest& request, ImplicitTask& task) {
   Job::refuse_if_left();
-  const ImplicitTask& outer = implicit_task();
+  ImplicitTask& outer = implicit_task();
   const Icv& icv = this_thread().task->icv;
   Region region;
   region.function = request.function;
   region.data = request.data;
   region.code = request.code;
-  region.size = team_size(request.threads, outer, icv);
+  region.size = wanted_size(request.threads, outer, icv);
   region.level = outer.level + 1;
   region.icv = icv;
   region.loops = outer.loops;
   region.singles = outer.singles;
   region.loop = request.loop;
   region.grouped = request.grouped;
-  if (region.size == 1) return enter(task, region, nullptr, 0);
+  region.call_site = events::call_site();
+  if (Job* const job = Job::current()) {
+    const auto& levels = job->environment.threads_of_levels;
+    if (region.level < levels.size()) region.icv.threads = levels[region.level];
+  }
+  if (region.size == 1) {
+    note_region(task, region, request, icv);
+    return enter(task, region, nullptr, 0);
+  }
   region.modes = os::floating_point_modes();
   Job& job = *Job::current();
+  if (!opens_over_ranks(job, outer)) {
+    end_own_single(outer);
+    Team* const team = open_inner_team(job, region, request, task, outer, icv);
+    return enter(task, region, team, 0);
+  }
+  region.spacing = spacing_of(request, icv);
   if (region.size > job.team.region().size) region.inherited = inherited_from_here(job);
+  note_region(task, region, request, icv);
+  job.contention.take(region.size - 1, icv.thread_limit);
   open_team(job, region, request, task);
   enter(task, region, &job.team, 0);
 }
@@ -179,16 +264,23 @@ void end_parallel() {
     Job& job = *Job::current();
     end_own_single(task);
     if (cancellation_enabled()) loop_end(task);
+    const events::SyncScope end(events::Sync::end_of_region);
     const runtime::Waiting wait(runtime::Wait::join);
-    job.pool.finish(team->members_here(), [&] { return team->work_while(runtime::Wait::join); });
+    team->crew.finish(team->members_here(), [&] { return team->work_while(runtime::Wait::join); });
     team->join();
-    job.runtime.synchronization().end_region();
+    if (team->inner == nullptr) job.runtime.synchronization().end_region();
     forget_cancellation(task);
     team->close();
-    task.outer->loops = task.loops;
-    task.outer->singles = task.singles;
+    if (team->inner != nullptr) {
+      close_inner_team(job, *team->inner, task);
+    } else {
+      job.contention.give_back(task.size - 1, task.parent->icv.thread_limit);
+      task.outer->loops = task.loops;
+      task.outer->singles = task.singles;
+    }
   }
   leave(task);
+  events::region_ends(task.region_note);
 }
 
 std::uint32_t parallel(const RegionRequest& request) {
@@ -200,7 +292,9 @@ std::uint32_t parallel(const RegionRequest& request) {
   const std::uint32_t size = task.size;
   {
     const runtime::Traced traced(runtime::Event::parallel_region, code_of(request).address);
+    events::code_runs(__builtin_frame_address(0));
     request.function(request.data);
+    events::code_runs(nullptr);
   }
   leave_groups(task, request.grouped ? &group : nullptr);
   note_stack(__builtin_frame_address(0));
@@ -210,7 +304,8 @@ std::uint32_t parallel(const RegionRequest& request) {
 
 InitialTaskScope::InitialTaskScope() {
   ImplicitTask& around = implicit_task();
-  task_.outer = &around;
+  task_.outer = task_.ancestor = &around;
+  task_.contention = &contention_;
   task_.parent = &current_task();
   task_.icv = task_.parent->icv;
   task_.loops = around.loops;

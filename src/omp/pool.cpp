@@ -14,20 +14,42 @@
 
 namespace musubi::omp {
 
-void Pool::reserve(std::uint32_t members) {
-  if (members <= threads_) return;
-  if (members > threads_max) {
-    end_job(runtime_,
-            "a team needs more than 4096 threads on one rank: ask for fewer threads, or run more ranks");
-  }
-  runtime_.threads().set_count(members);
-  while (threads_ < members) create_worker();
+Pool::Worker* Pool::take_idle() {
+  lock_.lock();
+  Worker* const worker = idle_;
+  if (worker != nullptr) idle_ = worker->next;
+  lock_.unlock();
+  if (worker == nullptr) return nullptr;
+  worker->next = nullptr;
+  busy_.fetch_add(1, std::memory_order_relaxed);
+  return worker;
 }
 
-void Pool::create_worker() {
+Pool::Worker& Pool::take() {
+  if (Worker* const worker = take_idle()) return *worker;
+  busy_.fetch_add(1, std::memory_order_relaxed);
+  return create();
+}
+
+void Pool::give_back(Worker* first, Worker* last, std::uint32_t count) {
+  lock_.lock();
+  last->next = idle_;
+  idle_ = first;
+  lock_.unlock();
+  busy_.fetch_sub(count, std::memory_order_relaxed);
+}
+
+Pool::Worker& Pool::create() {
+  const std::uint32_t number = threads_.fetch_add(1);
+  if (number >= threads_max) {
+    end_job(runtime_,
+            "the teams need more than 4096 threads on one rank: ask for fewer threads, or run more ranks");
+  }
+  runtime_.threads().set_count(number + 1);
   Worker* worker = make_private<Worker>();
   worker->pool = this;
-  worker->index = threads_;
+  worker->number = number;
+  worker->is_bound = os::has_binding();
   worker->stack = runtime_.threads().take_stack();
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -43,39 +65,72 @@ void Pool::create_worker() {
                           "; raise the limit on processes (ulimit -u) or ask for fewer threads");
   }
   pthread_detach(thread);
-  workers_[threads_++] = worker;
+  return *worker;
 }
 
 void* Pool::run(void* argument) {
   auto& worker = *static_cast<Worker*>(argument);
   Pool& pool = *worker.pool;
   pool.runtime_.threads().attach();
-  runtime::name_thread(runtime::ThreadRole::team, worker.index);
+  runtime::name_thread(runtime::ThreadRole::team, worker.number);
   adopt_stack(worker.stack, __builtin_frame_address(0));
-  os::note_bound_thread();
+  if (worker.is_bound) os::note_bound_thread();
   note_stack(__builtin_frame_address(0));
+  events::thread_begins(events::ThreadKind::worker);
   for (std::uint32_t served = 0;; ++served) {
     {
       const runtime::Waiting wait(runtime::Wait::region);
       while (worker.orders.load(std::memory_order_acquire) == served)
         pool.runtime_.threads().wait_local(&worker.orders, served);
     }
-    pool.part_(worker.index);
+    if (worker.team == nullptr) {
+      events::thread_ends();
+    } else {
+      pool.part_(*worker.team, worker.index);
+    }
     note_stack(__builtin_frame_address(0));
-    const std::uint32_t expected = pool.expected_;
-    if (pool.done_.fetch_add(1, std::memory_order_acq_rel) + 1 == expected)
-      pool.runtime_.threads().wake_local(&pool.done_);
+    Crew& crew = *worker.crew;
+    const std::uint32_t expected = crew.expected_;
+    // Afterwards the thread may belong to another crew.
+    if (crew.done_.fetch_add(1, std::memory_order_acq_rel) + 1 == expected)
+      pool.runtime_.threads().wake_local(&crew.done_);
   }
 }
 
-void Pool::start(std::uint32_t members) {
+void Crew::add(Pool::Worker& worker) {
+  worker.crew = this;
+  (first_ == nullptr ? first_ : last_->next) = &worker;
+  last_ = &worker;
+  ++members_;
+}
+
+void Crew::reserve(std::uint32_t members) {
+  while (members_ < members) add(pool_.take());
+}
+
+void Crew::end_threads() {
+  while (Pool::Worker* const worker = pool_.take_idle()) add(*worker);
+  start(nullptr, members_);
+  finish(members_, [] { return false; });
+}
+
+void Crew::disband() {
+  if (first_ == nullptr) return;
+  pool_.give_back(first_, last_, members_ - 1);
+  first_ = last_ = nullptr;
+  members_ = 1;
+}
+
+void Crew::start(Team* team, std::uint32_t members) {
   if (members <= 1) return;
   expected_ = members - 1;
   done_.store(0, std::memory_order_relaxed);
-  for (std::uint32_t index = 1; index < members; ++index) {
-    auto& orders = workers_[index]->orders;
-    orders.store(orders.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    runtime_.threads().wake_local(&orders);
+  Pool::Worker* worker = first_;
+  for (std::uint32_t index = 1; index < members; ++index, worker = worker->next) {
+    worker->team = team;
+    worker->index = index;
+    worker->orders.store(worker->orders.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    pool_.runtime_.threads().wake_local(&worker->orders);
   }
 }
 

@@ -1,27 +1,79 @@
-// The threads of this rank: they sleep until the rank's first thread gives them a region. Waits only on words
-// of the process.
+// The threads of this rank that serve teams, and the crew of each team. A thread sleeps until a crew gives it
+// a member's part. Waits only on words of the process.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 
+#include "base/spin_lock.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::omp {
 
+class Team;
+class Crew;
+
 class Pool {
  public:
-  // A thread's part of a region; `index` counts the rank's members from 0.
-  using Part = void (*)(std::uint32_t index);
+  // A thread's part of a region; `index` counts the rank's members of the team from 0.
+  using Part = void (*)(Team& team, std::uint32_t index);
 
   Pool(runtime::Runtime& runtime, Part part) : runtime_(runtime), part_(part) {}
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
 
-  // Makes sure that `members` threads exist, including the calling one. First thread of the rank only, as for
-  // all calls below.
+  // Threads that serve a crew now. Any thread.
+  std::uint32_t busy() const noexcept { return busy_.load(std::memory_order_relaxed); }
+
+  // Per rank, with the one that runs main or represents the rank.
+  static constexpr std::uint32_t threads_max = 4096;
+
+ private:
+  friend class Crew;
+  struct Worker {
+    Pool* pool;
+    std::uint32_t number;
+    bool is_bound;  // it has the binding of the rank
+    runtime::ThreadStack stack;
+    Worker* next = nullptr;  // in its crew, or in the pool
+    Crew* crew = nullptr;
+    Team* team = nullptr;    // null: the thread ends
+    std::uint32_t index = 0;
+    alignas(64) std::atomic<std::uint32_t> orders{0};
+  };
+
+  // Null: no thread is idle.
+  Worker* take_idle();
+  // A thread for a crew. Any thread; ends the job if there can be no more.
+  Worker& take();
+  // Takes a list of threads back.
+  void give_back(Worker* first, Worker* last, std::uint32_t count);
+  Worker& create();
+  static void* run(void* worker);
+
+  runtime::Runtime& runtime_;
+  const Part part_;
+  std::atomic<std::uint32_t> threads_{1};
+  std::atomic<std::uint32_t> busy_{0};
+  SpinLock lock_;
+  Worker* idle_ = nullptr;  // under the lock; the last one given back first
+};
+
+// The members of one team on this rank, except for the thread that opens the region or represents the rank:
+// that thread makes all calls.
+class Crew {
+ public:
+  explicit Crew(Pool& pool) : pool_(pool) {}
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  // Makes sure that there are `members` members, including the calling thread. A member of the same index
+  // stays the same thread until disband().
   void reserve(std::uint32_t members);
+  // Gives all threads back. REQUIRES: they are done.
+  void disband();
   // Starts members 1 .. members-1. REQUIRES: reserve(members) before; all earlier work is done.
-  void start(std::uint32_t members);
+  void start(Team& team, std::uint32_t members) { start(&team, members); }
   // Waits until they are done; calls `work` before it sleeps, and does not sleep as long as the result is
   // true.
   template <class Work>
@@ -29,28 +81,24 @@ class Pool {
     if (members <= 1) return;
     std::uint32_t done;
     while ((done = done_.load(std::memory_order_acquire)) != members - 1) {
-      if (!work()) runtime_.threads().wait_local(&done_, done);
+      if (!work()) pool_.runtime_.threads().wait_local(&done_, done);
     }
   }
 
-  // Per rank.
-  static constexpr std::uint32_t threads_max = 4096;
+  // The idle threads of the pool and the members tell the tool that they end; no region may follow.
+  void end_threads();
 
  private:
-  struct Worker {
-    Pool* pool;
-    std::uint32_t index;
-    runtime::ThreadStack stack;
-    alignas(64) std::atomic<std::uint32_t> orders{0};
-  };
+  friend class Pool;
 
-  static void* run(void* worker);
-  void create_worker();
+  void add(Pool::Worker& worker);
+  // `team`: null if the threads end.
+  void start(Team* team, std::uint32_t members);
 
-  runtime::Runtime& runtime_;
-  Part part_;
-  std::array<Worker*, threads_max> workers_{};  // [1, threads_); [0], the first thread, is unused
-  std::uint32_t threads_ = 1;
+  Pool& pool_;
+  Pool::Worker* first_ = nullptr;
+  Pool::Worker* last_ = nullptr;
+  std::uint32_t members_ = 1;
   alignas(64) std::atomic<std::uint32_t> done_{0};
   std::uint32_t expected_ = 0;
 };

@@ -21,6 +21,10 @@ void leave_job(void (*refuse)()) noexcept;
 // range. `first_frame`: as adopt_stack's. REQUIRES: start() before; the thread is attached to the runtime.
 void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_frame);
 
+// Rank 0, on the thread that runs main, after the program's constructors: starts the tool, if one was found.
+// The other ranks start theirs with their first region.
+void start_tool();
+
 // Ranks other than 0: takes part in regions until rank 0 ends the job. Result: the program's status. The
 // caller then flushes its files, calls runtime.finish and leaves with _exit, since destructors belong to rank
 // 0.

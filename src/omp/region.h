@@ -6,6 +6,7 @@
 #include "base/store_bound.h"
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
+#include "omp/placement.h"
 #include "os/thread_state.h"
 #include "runtime/api/runtime.h"
 
@@ -26,6 +27,7 @@ struct RegionDetails {
   Icv icv;
   StoreBound stores;
   const InheritedState* inherited = nullptr;  // null: new threads are as the rank's were at the start
+  const void* call_site = nullptr;            // of the construct, if a tool listens
 };
 
 // Data for every member. Plain data.
@@ -35,18 +37,20 @@ struct Region {
   // The program's code if `function` only passes on to it; else 0.
   std::uintptr_t code = 0;
   std::uint32_t size = 1;
-  std::uint32_t level = 1;  // of the region; its active level is 1, since nested regions are serialised
+  std::uint32_t level = 1;  // of the region
   Icv icv;
   std::uint32_t loops = 0;  // constructs that the job has met so far
   std::uint32_t singles = 0;
   os::FloatingPointModes modes;  // of the thread that opens it; new threads begin with them
-  bool grouped = false;          // the tasks of each member are a group: the region has reductions over tasks
+  Spacing spacing = Spacing::close;
+  bool grouped = false;  // the tasks of each member are a group: the region has reductions over tasks
   // The loop that a combined construct starts; on the master's stack, which is shared.
   const LoopSpecification* loop = nullptr;
   // Bound of its code's stores: no store is narrower, except those that the details list.
   std::uint32_t store_bytes = 1;
   const InheritedState* inherited = nullptr;
   const RegionDetails* details = nullptr;
+  const void* call_site = nullptr;  // of the construct, if a tool listens; in the details
 
   // The address of the program's code, for reports.
   std::uintptr_t program_code() const {

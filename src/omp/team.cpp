@@ -18,20 +18,23 @@ bool is_before(std::uint32_t seen, std::uint32_t number) {
 
 }  // namespace
 
-Team::Team(runtime::Runtime& runtime_of_process, TeamWords& words_of_team, Team* enclosing)
+Team::Team(runtime::Runtime& runtime_of_process, TeamWords& words_of_team, Crew& crew_of_team,
+           InnerTeam* inner_team)
     : runtime(runtime_of_process),
       words(words_of_team),
-      parent(enclosing),
-      ranks(runtime.ranks()),
-      self(runtime.self().value),
+      crew(crew_of_team),
+      inner(inner_team),
+      ranks(words.ranks()),
+      self(inner_team == nullptr ? runtime.self().value : 0),
       threads_(runtime.settings(), ranks) {}
 
-void Team::open(const Region& region) {
+void Team::open(const Region& region, ImplicitTask* opener) {
   MUSUBI_CHECK(!is_open());
   MUSUBI_CHECK(region.size > 1);
   region_ = region;
-  placement_ = Placement(region.size, threads_);
-  members_kept_ = members_here_;
+  opener_ = opener;
+  placement_ = Placement(region.size, threads_, region.spacing);
+  members_kept_ = inner == nullptr ? members_here_ : 0;
   members_here_ = placement_.members_on(self);
   cancelled_.store(false, std::memory_order_relaxed);
   open_.store(true, std::memory_order_relaxed);
@@ -150,7 +153,8 @@ bool work_while(runtime::Wait wait) noexcept {
   return task != nullptr && task->team != nullptr && task->team->work_while(wait);
 }
 
-bool barrier(Broadcast* broadcast) {
+bool barrier(Broadcast* broadcast, events::Sync kind) {
+  const events::SyncScope scope(kind);
   ImplicitTask& task = implicit_task();
   task.loops_since_barrier = 0;
   if (cancellation_enabled())
@@ -158,7 +162,7 @@ bool barrier(Broadcast* broadcast) {
                       // is released
   if (task.team == nullptr) return true;
   end_own_single(task);
-  task.first_awaited = task.last_awaited;
+  if (task.team->ranks > 1) task.first_awaited = task.last_awaited;
   const runtime::Waiting wait(runtime::Wait::barrier);
   const runtime::Traced traced(runtime::Event::team_barrier, task.number);
   return task.team->meet(broadcast);

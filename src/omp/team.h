@@ -10,6 +10,7 @@
 
 #include "omp/backoff.h"
 #include "omp/placement.h"
+#include "omp/pool.h"
 #include "omp/process.h"  // for front ends that start the layer by this header
 #include "omp/region.h"
 #include "omp/team_words.h"
@@ -70,17 +71,22 @@ struct Broadcast {
   std::atomic<bool> sent{false};  // by a thread of this rank
 };
 
+struct InnerTeam;
+
 class Team {
  public:
-  // `enclosing`: the team whose member opens this team's regions; null: an initial task opens them. All
-  // outlive the team, which serves one region after the other. `words`: used by no other open team.
-  Team(runtime::Runtime& runtime, TeamWords& words, Team* enclosing);
+  // A team over the ranks of `words`. All outlive the team, which serves one region after the other. `words`:
+  // used by no other open team. `inner_team`: the object around a team inside this rank, else null.
+  Team(runtime::Runtime& runtime, TeamWords& words, Crew& crew, InnerTeam* inner_team);
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
   // Around a region. First thread of the rank, while no member works. REQUIRES: more than one member.
-  void open(const Region& region);
+  // `opener`: the task around the region, for all members of a team inside this rank; null: members have
+  // nothing around them but their own tasks.
+  void open(const Region& region, ImplicitTask* opener);
   void close();
+  ImplicitTask* opener() const noexcept { return opener_; }
   // Any thread.
   bool is_open() const noexcept { return open_.load(std::memory_order_relaxed); }
 
@@ -116,13 +122,16 @@ class Team {
   // The broadcast of that number; every member counts its own.
   Broadcast& broadcast_of(std::uint32_t number) noexcept { return broadcasts_[number % broadcasts_.size()]; }
 
+  events::RegionNote* note = nullptr;  // of a tool, while open
+
   // Work for waiting members, or null: none. Set while the team is closed.
   IdleWork* idle_work = nullptr;
   bool work_while(runtime::Wait wait) noexcept { return idle_work != nullptr && idle_work->run_piece(wait); }
 
   runtime::Runtime& runtime;
   TeamWords& words;
-  Team* const parent;
+  Crew& crew;
+  InnerTeam* const inner;
   const std::uint32_t ranks;
   const std::uint32_t self;
   const ThreadsOfRanks& threads() const noexcept { return threads_; }
@@ -132,6 +141,7 @@ class Team {
   [[noreturn]] void report_disagreement();
 
   Region region_;
+  ImplicitTask* opener_ = nullptr;
   const ThreadsOfRanks threads_;
   Placement placement_{1, threads_};
   std::uint32_t members_here_ = 0;
@@ -146,8 +156,9 @@ class Team {
 };
 
 // #pragma omp barrier by the calling thread: with release and acquire of shared memory. If a thread sent a
-// value by `broadcast`, all threads have it afterwards; all threads of a rank pass the same broadcast.
-// Result: whether the team met; false if the region was cancelled, and threads may not have arrived.
-bool barrier(Broadcast* broadcast = nullptr);
+// value by `broadcast`, all threads have it afterwards; all threads of a rank pass the same broadcast. A tool
+// learns of it as `kind`. Result: whether the team met; false if the region was cancelled, and threads may
+// not have arrived.
+bool barrier(Broadcast* broadcast = nullptr, events::Sync kind = events::Sync::explicit_barrier);
 
 }  // namespace musubi::omp

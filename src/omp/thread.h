@@ -5,6 +5,8 @@
 #include <cstdint>
 
 #include "omp/chunk_pace.h"
+#include "omp/contention_group.h"
+#include "omp/events.h"
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
 #include "omp/region.h"
@@ -43,7 +45,8 @@ struct Task {
   bool final = false;
   // Frame of the outermost explicit task that the thread runs in its innermost region; 0: none.
   std::uintptr_t first_frame = 0;
-  PostponedTasks postponed;  // made by this task, or left to it by tasks that it ran
+  PostponedTasks postponed;          // made by this task, or left to it by tasks that it ran
+  events::TaskNote* note = nullptr;  // of a tool; null: none yet
 };
 
 // A task of `omp task` while a thread runs it, on that thread's stack.
@@ -81,7 +84,10 @@ struct ConstructMemory {
 
 // One implicit task: a thread's part of a parallel region. The initial task has no enclosing one.
 struct ImplicitTask : Task {
-  ImplicitTask* outer = nullptr;
+  ImplicitTask* outer = nullptr;  // of this thread
+  // The task that opened the region, of this rank: `outer`, or another thread's for members of inner teams.
+  ImplicitTask* ancestor = nullptr;
+  ContentionGroup* contention = nullptr;
   Team* team = nullptr;      // null: the task is alone
   std::uint32_t size = 1;    // of the team
   std::uint32_t number = 0;  // of this thread in it
@@ -103,6 +109,7 @@ struct ImplicitTask : Task {
   RegionDetails details;       // of the region, if they do not fit into its announcement
   Loop loop;
   ConstructMemory* memory = nullptr;
+  events::RegionNote* region_note = nullptr;  // of a tool
 };
 
 struct Thread {
@@ -110,6 +117,7 @@ struct Thread {
   ImplicitTask* implicit = nullptr;
   bool forks = false;    // the thread that runs main: it opens teams over the ranks
   ImplicitTask initial;  // task of a thread outside all regions
+  ContentionGroup contention;
   bool initialised = false;
   std::uint64_t mark = 0;  // as an owner of locks; 0: none yet
   os::YieldMeter yields;

@@ -31,8 +31,8 @@ Cancellable cancellable_of(int bits) {
 }
 
 // Result: whether the region was cancelled, and the thread must leave it.
-bool barrier_of_cancellable() {
-  return !barrier() || region_is_cancelled(implicit_task());
+bool barrier_of_cancellable(events::Sync kind) {
+  return !barrier(nullptr, kind) || region_is_cancelled(implicit_task());
 }
 
 }  // namespace
@@ -105,9 +105,10 @@ MUSUBI_EXPORT unsigned GOMP_sections_next() {
 MUSUBI_EXPORT void GOMP_sections_end() {
   MUSUBI_OMP_ENTRY();
   loop_end(implicit_task());
-  barrier();
+  barrier(nullptr, events::Sync::end_of_loop);
 }
 MUSUBI_EXPORT void GOMP_sections_end_nowait() {
+  MUSUBI_OMP_CALL();
   loop_end(implicit_task());
 }
 
@@ -127,17 +128,17 @@ MUSUBI_EXPORT bool GOMP_cancellation_point(int which) {
 }
 MUSUBI_EXPORT bool GOMP_barrier_cancel() {
   MUSUBI_OMP_ENTRY();
-  return barrier_of_cancellable();
+  return barrier_of_cancellable(events::Sync::explicit_barrier);
 }
 MUSUBI_EXPORT bool GOMP_loop_end_cancel() {
   MUSUBI_OMP_ENTRY();
   loop_end(implicit_task());
-  return barrier_of_cancellable();
+  return barrier_of_cancellable(events::Sync::end_of_loop);
 }
 MUSUBI_EXPORT bool GOMP_sections_end_cancel() {
   MUSUBI_OMP_ENTRY();
   loop_end(implicit_task());
-  return barrier_of_cancellable();
+  return barrier_of_cancellable(events::Sync::end_of_loop);
 }
 
 }  // extern "C"

@@ -50,7 +50,8 @@ void apply_arguments(void** arguments, Icv& icv) {
 
 void run_on_host(Function function, void* data, void** arguments) {
   InitialTaskScope scope;
-  if (const Job* job = Job::current()) scope.task().icv = job->environment.initial;
+  if (const Job* job = Job::current())
+    scope.task().icv = opens_over_ranks(*job, scope.task()) ? job->environment.initial : job->icv_of_rank();
   apply_arguments(arguments, scope.task().icv);
   function(data);
 }

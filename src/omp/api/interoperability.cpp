@@ -1,24 +1,16 @@
-// omp_control_tool, and interoperability objects, of which a job has none.
+// Interoperability objects, of which a job has none.
 #include <cstdint>
 
 #include "omp/entry.h"
 
 namespace {
 
-constexpr int no_tool = -2;
 // omp_interop_rc_t: the object is empty.
 constexpr int empty = 1;
 
 }  // namespace
 
 extern "C" {
-
-MUSUBI_EXPORT int omp_control_tool(int /*command*/, int /*modifier*/, void* /*argument*/) {
-  return no_tool;
-}
-MUSUBI_EXPORT int omp_control_tool_(const int* /*command*/, const int* /*modifier*/, void* /*argument*/) {
-  return no_tool;
-}
 
 MUSUBI_EXPORT int omp_get_num_interop_properties(const void* /*object*/) {
   return 0;
