@@ -81,6 +81,10 @@ MUSUBI_EXPORT std::int64_t __tgt_mapper_num_components(void* /*handle*/) {
 MUSUBI_EXPORT int __tgt_print_device_info(std::int64_t /*device*/) {
   return 0;
 }
+MUSUBI_EXPORT int omp_pause_resource(int kind, int device);
+MUSUBI_EXPORT int __kmpc_pause_resource(int kind, int device) {
+  return omp_pause_resource(kind, device);
+}
 // enum kmp_target_offload_kind: disabled, default, mandatory.
 MUSUBI_EXPORT std::int32_t __kmpc_get_target_offload() {
   const Job* const job = Job::current();
