@@ -97,6 +97,10 @@ std::vector<std::string> environment_of_ranks(const Configuration& configuration
     for (const char* name : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"}) {
       remove_variable(environment, name);
     }
+    for (const char* name : {"OMP_PROC_BIND", "OMP_PLACES"}) {
+      if (const auto value = config::environment_variable(name))
+        replace_variable(environment, std::string(config::handed_prefix) + name, *value);
+    }
   }
   // Functions bound one by one on first use would make .got.plt, which lies among the globals, differ between
   // ranks.

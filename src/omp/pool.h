@@ -37,7 +37,7 @@ class Pool {
     runtime::ThreadStack stack;
     Worker* next = nullptr;  // in its crew, or in the pool
     Crew* crew = nullptr;
-    Team* team = nullptr;    // null: the thread ends
+    Team* team = nullptr;  // null: the thread ends
     std::uint32_t index = 0;
     alignas(64) std::atomic<std::uint32_t> orders{0};
   };

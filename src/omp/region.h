@@ -43,6 +43,7 @@ struct Region {
   std::uint32_t singles = 0;
   os::FloatingPointModes modes;  // of the thread that opens it; new threads begin with them
   Spacing spacing = Spacing::close;
+  ProcBind bind = ProcBind::no;
   bool grouped = false;  // the tasks of each member are a group: the region has reductions over tasks
   // The loop that a combined construct starts; on the master's stack, which is shared.
   const LoopSpecification* loop = nullptr;

@@ -37,6 +37,7 @@ void Team::open(const Region& region, ImplicitTask* opener) {
   members_kept_ = inner == nullptr ? members_here_ : 0;
   members_here_ = placement_.members_on(self);
   cancelled_.store(false, std::memory_order_relaxed);
+  reductions.restart();
   open_.store(true, std::memory_order_relaxed);
 }
 

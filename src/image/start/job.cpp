@@ -17,6 +17,7 @@
 #include "image/libraries/loaded_objects.h"
 #include "image/process/refusal.h"
 #include "image/start/library_loading.h"
+#include "image/start/tools.h"
 #include "omp/process.h"
 #include "omp/shared_memory.h"
 #include "os/clock.h"
@@ -82,9 +83,13 @@ std::int64_t clock_offset_ns(bootstrap::Bootstrap& bootstrap) {
   return start_of_clock - std::stoll(all.front());
 }
 
+constexpr std::size_t tools_max = 2;
+
 // Objects whose allocations stay private.
-std::vector<AddressRange> private_callers() {
-  std::vector<AddressRange> result;
+std::vector<AddressRange> private_callers(const std::vector<AddressRange>& tools) {
+  // A rank starts one tool; allocations of more would be shared, which is slower.
+  const auto kept = static_cast<std::ptrdiff_t>(std::min(tools.size(), tools_max));
+  std::vector<AddressRange> result(tools.begin(), tools.begin() + kept);
   const auto own_code = reinterpret_cast<std::uintptr_t>(&private_callers);
   for (const LoadedObject& object : loaded_objects()) {
     if (is_c_library(object.name) || object.range.contains(own_code)) result.push_back(object.range);
@@ -92,7 +97,7 @@ std::vector<AddressRange> private_callers() {
   return result;
 }
 
-void share_heap(Job& job) {
+void share_heap(Job& job, const std::vector<AddressRange>& tools) {
   const runtime::Layout& layout = job.runtime.memory().layout();
   const std::size_t block = job.runtime.settings().heap_block_bytes;
   const std::size_t break_bytes =
@@ -101,7 +106,7 @@ void share_heap(Job& job) {
       layout.heap_base, layout.heap_bytes_per_rank, job.runtime.self(), job.runtime.ranks(), block,
       break_bytes};
   job.mappings.set_break_range({layout.heap_base + layout.heap_bytes_per_rank - break_bytes, break_bytes});
-  const Result<void> shared = heap::process_heap.share(place, private_callers(), job.messages);
+  const Result<void> shared = heap::process_heap.share(place, private_callers(tools), job.messages);
   if (!shared) job.runtime.ending().abort(status_of_refusal, shared.error().message);
   job.runtime.messages().set_heap_listener(&job.messages);
   job.runtime.synchronization().set_allocations(&job.messages);
@@ -159,10 +164,12 @@ Job& join_job(const ProgramArguments& arguments) {
   MUSUBI_CHECK(current_job() == nullptr);
   const config::Settings settings = value_or_refuse(runtime::read_settings());
   LibraryChoice choice(settings);
+  keep_tools_private(choice);
   choice.decide(linked_objects());
   run_constructors(private_objects(choice), arguments);
   start_standard_streams();
   std::unique_ptr<bootstrap::Bootstrap> bootstrap = value_or_refuse(runtime::join_job());
+  const std::vector<AddressRange> tools = find_tools(choice, bootstrap->self() == Rank{0});
   set_check_prefix(("rank " + std::to_string(bootstrap->self().value)).c_str());
   leave_preloading();
   compare_images(*bootstrap, settings.start_timeout);
@@ -185,7 +192,7 @@ Job& join_job(const ProgramArguments& arguments) {
   job_of_process = &job;
   for (const link_map* object : private_objects(job.choice)) job.library_locks.note(*object);
   start_process_objects(job);
-  share_heap(job);
+  share_heap(job, tools);
   if (program_has_code_on_stacks()) runtime.memory().allow_code(runtime.memory().layout().stacks_base);
   serve_library_loads(job);
   omp::start(runtime, program_has_thread_storage(), clock_offset);

@@ -65,6 +65,7 @@ void* run_on_shared_stack(void* given) {
   omp::set_before_region([] { current_job()->attributes.send_main_changes(); });
   tell_stack_of_main(__builtin_frame_address(0));
   run_shared_constructors(program);
+  omp::start_tool();
   std::exit(program.main(program.argument_count, program.arguments, environ));
 }
 
