@@ -143,6 +143,7 @@ Result<void> read_settings(const RunOptions& options, Configuration& configurati
   if (auto done = set("threads_per_rank", options.threads_per_rank); !done) return done;
   if (auto done = set("bind", options.bind); !done) return done;
   if (auto done = set("trace", options.trace); !done) return done;
+  if (auto done = set("pthreads", options.pthreads ? "true" : ""); !done) return done;
   if (auto done = set("stats", options.stats ? "true" : ""); !done) return done;
   if (auto done = set("encrypt", options.encrypt ? "true" : ""); !done) return done;
   return set("label_output", options.label_output ? "true" : "");

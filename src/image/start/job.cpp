@@ -85,14 +85,20 @@ std::int64_t clock_offset_ns(bootstrap::Bootstrap& bootstrap) {
 
 constexpr std::size_t tools_max = 2;
 
-// Objects whose allocations stay private.
+// Code whose allocations stay private.
 std::vector<AddressRange> private_callers(const std::vector<AddressRange>& tools) {
   // A rank starts one tool; allocations of more would be shared, which is slower.
   const auto kept = static_cast<std::ptrdiff_t>(std::min(tools.size(), tools_max));
   std::vector<AddressRange> result(tools.begin(), tools.begin() + kept);
-  const auto own_code = reinterpret_cast<std::uintptr_t>(&private_callers);
+  const AddressRange of_program = ThreadWork::code_of_run();
   for (const LoadedObject& object : loaded_objects()) {
-    if (is_c_library(object.name) || object.range.contains(own_code)) result.push_back(object.range);
+    if (object.range.contains(of_program.begin)) {
+      const std::uintptr_t after = of_program.begin + of_program.bytes;
+      result.push_back({object.range.begin, of_program.begin - object.range.begin});
+      result.push_back({after, object.range.begin + object.range.bytes - after});
+    } else if (is_c_library(object.name)) {
+      result.push_back(object.range);
+    }
   }
   return result;
 }
@@ -127,6 +133,7 @@ void start_process_objects(Job& job) {
   job.keys.start(job.runtime);
   job.named_semaphores.start(job.runtime, job.mappings);
   job.threads.start(job.runtime);
+  job.placement.start(job.runtime);
   job.far_calls.start(job.runtime);
   job.exit_handlers.start(job.runtime);
   const Result<void> kept = job.locales.start(job.runtime);

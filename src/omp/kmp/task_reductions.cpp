@@ -156,7 +156,7 @@ void* begin(std::int32_t count, const AnyVariable* variables) {
   if (count > 0 && group != nullptr) {
     Reductions* const reductions = reductions_of(count, variables);
     reductions->parts = parts_for(*reductions);
-    group->reductions = reductions;
+    group->kmp_reductions = reductions;
   }
   return group;
 }
@@ -170,7 +170,7 @@ void* begin_for_team(std::int32_t is_loop, std::int32_t count, const AnyVariable
   const bool makes_parts = single_begin(task);
   if (makes_parts) reductions->parts = parts_for(*reductions);
   reductions->parts = static_cast<Parts*>(broadcast_or_end(task, makes_parts, reductions->parts));
-  current_task().group->reductions = reductions;
+  current_task().group->kmp_reductions = reductions;
   return current_task().group;
 }
 
@@ -180,7 +180,7 @@ namespace musubi::omp::kmp {
 
 void end_group_with_reductions() {
   const TaskGroup* const group = current_task().group;
-  auto* const reductions = group == nullptr ? nullptr : static_cast<Reductions*>(group->reductions);
+  auto* const reductions = group == nullptr ? nullptr : static_cast<Reductions*>(group->kmp_reductions);
   group_end();
   if (reductions == nullptr) return;
   combine_all(*reductions);
@@ -212,7 +212,7 @@ MUSUBI_EXPORT void* __kmpc_task_reduction_modifier_init(Place*, GlobalThread, st
 MUSUBI_EXPORT void __kmpc_task_reduction_modifier_fini(Place*, GlobalThread, std::int32_t /*is_loop*/) {
   MUSUBI_OMP_ENTRY();
   ImplicitTask& task = implicit_task();
-  auto* const reductions = static_cast<Reductions*>(current_task().group->reductions);
+  auto* const reductions = static_cast<Reductions*>(current_task().group->kmp_reductions);
   group_end();
   barrier();
   if (task.number == 0) {
@@ -228,7 +228,7 @@ MUSUBI_EXPORT void* __kmpc_task_reduction_get_th_data(GlobalThread, void* group,
   auto* around = group != nullptr ? static_cast<TaskGroup*>(group) : current_task().group;
   const std::uint32_t thread = implicit_task().number;
   for (; around != nullptr; around = around->outer) {
-    auto* const reductions = static_cast<Reductions*>(around->reductions);
+    auto* const reductions = static_cast<Reductions*>(around->kmp_reductions);
     if (reductions == nullptr) continue;
     const Item* const item = find(*reductions, variable);
     if (item == nullptr) continue;
