@@ -63,7 +63,7 @@ bool LibraryChoice::is_named_private(std::string_view path) const {
 
 void LibraryChoice::make_private(std::string_view path) {
   also_private_ += ':';
-  also_private_ += file_name(path);
+  also_private_ += file_name_of(path);
 }
 
 bool LibraryChoice::is_shared(const link_map& object) const {
