@@ -148,6 +148,7 @@ MUSUBI_EXPORT void __kmpc_omp_task_begin_if0(Place*, GlobalThread, TaskObject* t
   begin_included_task(header.included, request);
 }
 MUSUBI_EXPORT void __kmpc_omp_task_complete_if0(Place*, GlobalThread, TaskObject* task) {
+  run_further_parts(task);  // which its caller does not know of
   end_included_task(header_of(task).included);
   free_task_object(task);
 }
