@@ -146,7 +146,8 @@ class StandinRuntime final : public runtime::Runtime,
   void set_count(std::uint32_t) noexcept override {}
 
   void serve(runtime::ProcedureId, runtime::Procedure&) noexcept override {}
-  runtime::Answer call(Rank, runtime::ProcedureId, std::span<const std::byte>, std::span<std::byte>) override {
+  runtime::Answer call(Rank, runtime::ProcedureId, std::span<const std::byte>,
+                       std::span<std::byte>) override {
     abort(1, "no calls between ranks");
   }
   Task<runtime::Answer> ask(Rank, runtime::ProcedureId, std::span<const std::byte>,
