@@ -70,13 +70,13 @@ struct Repetition {
   }
 };
 
-void add(ProcessorPlace& place, std::uint32_t processor) {
+void add(os::Processors& place, std::uint32_t processor) {
   const auto at = std::ranges::lower_bound(place, processor);
   if (at == place.end() || *at != processor) place.insert(at, processor);
 }
 
 // A number, with repetitions, or one that is left out.
-bool read_resource(Text& text, ProcessorPlace& place, ProcessorPlace& left_out) {
+bool read_resource(Text& text, os::Processors& place, os::Processors& left_out) {
   const bool excludes = text.take('!');
   const auto number = text.number();
   if (!number || *number < 0) return false;
@@ -94,8 +94,8 @@ bool read_resource(Text& text, ProcessorPlace& place, ProcessorPlace& left_out) 
   return true;
 }
 
-std::optional<ProcessorPlace> read_place(Text& text) {
-  ProcessorPlace place, left_out;
+std::optional<os::Processors> read_place(Text& text) {
+  os::Processors place, left_out;
   if (text.take('{')) {
     do {
       if (!read_resource(text, place, left_out)) return {};
@@ -107,12 +107,12 @@ std::optional<ProcessorPlace> read_place(Text& text) {
   }
   const auto number = text.number();
   if (!number || *number < 0) return {};
-  return ProcessorPlace{static_cast<std::uint32_t>(*number)};
+  return os::Processors{static_cast<std::uint32_t>(*number)};
 }
 
 // The place shifted by a number of processors; nothing: one would have no number.
-std::optional<ProcessorPlace> shifted(const ProcessorPlace& place, std::int64_t by) {
-  ProcessorPlace result;
+std::optional<os::Processors> shifted(const os::Processors& place, std::int64_t by) {
+  os::Processors result;
   for (const std::uint32_t processor : place) {
     const std::int64_t number = std::int64_t{processor} + by;
     if (number < 0 || number > number_max) return {};
@@ -121,7 +121,7 @@ std::optional<ProcessorPlace> shifted(const ProcessorPlace& place, std::int64_t 
   return result;
 }
 
-bool read_places(Text& text, std::vector<ProcessorPlace>& places) {
+bool read_places(Text& text, std::vector<os::Processors>& places) {
   const bool excludes = text.take('!');
   const auto place = read_place(text);
   if (!place || place->empty()) return false;
@@ -200,14 +200,14 @@ std::optional<std::vector<ProcBind>> parse_bind_list(std::string_view given) {
   return binds;
 }
 
-std::vector<ProcessorPlace> places_among(const PlaceList& list, const os::Processors& processors) {
-  std::vector<ProcessorPlace> places;
+std::vector<os::Processors> places_among(const PlaceList& list, const os::Processors& processors) {
+  std::vector<os::Processors> places;
   if (list.kind) {
     places = os::processor_groups(*list.kind, processors);
     if (list.count_max != 0 && places.size() > list.count_max) places.resize(list.count_max);
   }
-  for (const ProcessorPlace& wanted : list.places) {
-    ProcessorPlace place;
+  for (const os::Processors& wanted : list.places) {
+    os::Processors place;
     std::ranges::set_intersection(wanted, processors, std::back_inserter(place));
     if (!place.empty()) places.push_back(std::move(place));
   }
