@@ -87,6 +87,9 @@ void declare_hosts(CLI::App& command, RunOptions& options) {
 
 // The options for the behaviour of a job, wherever it runs.
 void declare_job(CLI::App& run, RunOptions& options) {
+  run.add_flag(
+      "--pthreads", options.pthreads,
+      "Spread the threads that the program makes itself (pthread_create, std::thread) over all ranks");
   run.add_flag("--stats", options.stats, "Print the counters of the job when it ends");
   run.add_option("--trace", options.trace, "Write a trace of all threads for ui.perfetto.dev")
       ->type_name("FILE");

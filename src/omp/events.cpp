@@ -7,6 +7,7 @@
 
 namespace musubi::omp::events {
 
+constinit bool heard = false;
 constinit Listener* listener = nullptr;
 constinit StartOfTool start_of_tool = nullptr;
 constinit thread_local Entry entry{};

@@ -60,8 +60,6 @@ class Listener {
   virtual void member_ends(ImplicitTask& task) noexcept = 0;
   // The function with this frame calls the code of the current task; null: the code has returned.
   virtual void code_runs(const void* frame) noexcept = 0;
-  // `Task::note` of a task that ends is not null.
-  virtual void forget(TaskNote* note) noexcept = 0;
 
   // Result: to pass to sync_ends. A wait begins and ends with the region unless `waits` is false.
   virtual const void* sync_begins(Sync kind, bool waits) noexcept = 0;
@@ -97,14 +95,16 @@ class Listener {
   ~Listener() = default;
 };
 
-// Null: no tool. Global, as the thread's state, because the interfaces of OpenMP carry no handle.
+// Whether a tool listens, and the listener once there is one. Global, as the thread's state, because the
+// interfaces of OpenMP carry no handle.
+extern constinit bool heard;
 extern constinit Listener* listener;
 // Starts the tool that was found, on a thread of the program; null: none was found, or it has been started.
 using StartOfTool = void (*)();
 extern constinit StartOfTool start_of_tool;
 
 inline bool are_heard() noexcept {
-  return __builtin_expect(listener != nullptr, 0) != 0;
+  return __builtin_expect(heard, 0) != 0;
 }
 
 void start_tool_now();

@@ -39,6 +39,7 @@ Job::Job(runtime::Runtime& runtime_of_process)
       crew(pool),
       team(runtime, words, crew, nullptr),
       inner_teams(pool),
+      places(runtime),
       contention(words),
       nested_task_bytes_max(std::min<std::size_t>(1 << 20, runtime.settings().stack_bytes / 4)) {}
 
@@ -68,10 +69,11 @@ void start(runtime::Runtime& runtime, bool stacks_hold_storage, std::int64_t clo
   runtime.synchronization().set_release_listener(&job->unreleased_singles);
   const bool speaks = job->self == 0;
   serve_task_events(runtime);
-  job->environment = read_environment(job->team.threads().all(), &config::environment_variable,
+  job->environment = read_environment(job->team.threads().all(), &config::program_variable,
                                       [speaks](const std::string& line) {
                                         if (speaks) print("musubi: " + line + "\n");
                                       });
+  job->places.find(job->environment);
   if (speaks && job->environment.stack_bytes > runtime.settings().stack_bytes) {
     print("musubi: OMP_STACKSIZE asks for more than the stacks of this job have: set MUSUBI_STACK_BYTES=" +
           std::to_string(job->environment.stack_bytes) + "\n");
@@ -87,7 +89,7 @@ void set_before_region(void (*tell)()) noexcept {
 }
 
 void leave_job(void (*refuse)()) noexcept {
-  events::listener = nullptr;
+  events::heard = false;
   events::start_of_tool = nullptr;
   Job::current_ = nullptr;
   Job::refusal_ = refuse;
@@ -101,9 +103,20 @@ void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_fram
   thread.forks = job.self == 0;
   initialise_thread(thread);
   runtime::name_thread(runtime::ThreadRole::main, 0);
+  job.places.bind_first_thread();
   job.state_at_start = os::thread_state();
   job.runtime.threads().set_count(job.team.threads().on(job.self));
   job.runtime.synchronization().end_region();
+}
+
+InheritedState state_of_this_thread() noexcept {
+  const os::ThreadState now = os::thread_state();
+  return {now, os::differences(now, Job::require("omp::state_of_this_thread").state_at_start)};
+}
+
+void take_over_state(const InheritedState& inherited) noexcept {
+  os::set_thread_state(Job::require("omp::take_over_state").state_at_start, ~os::ThreadStateParts{0});
+  os::set_thread_state(inherited.state, inherited.parts);
 }
 
 namespace {

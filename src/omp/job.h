@@ -11,6 +11,7 @@
 #include "omp/inner_teams.h"
 #include "omp/locks.h"
 #include "omp/open_singles.h"
+#include "omp/places.h"
 #include "omp/pool.h"
 #include "omp/process.h"
 #include "omp/team.h"
@@ -53,6 +54,7 @@ struct Job {
   Crew crew;
   Team team;  // over the ranks
   InnerTeams inner_teams;
+  Places places;
   ContentionGroup contention;               // of the thread that runs main
   const std::size_t nested_task_bytes_max;  // limit of stack use by nested tasks; further ones are postponed
   UnreleasedSingles unreleased_singles;

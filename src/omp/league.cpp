@@ -54,7 +54,12 @@ void run_league(Function function, void* data, std::uint32_t teams, std::uint32_
   League league{function, data, teams, thread_limit, around};
   const Job* const job = Job::current();
   if (job != nullptr && job->ranks > 1 && teams >= job->ranks && opens_over_ranks(*job, implicit_task())) {
-    parallel({.function = &run_share, .data = &league, .threads = job->ranks, .bind = ProcBind::spread});
+    RegionRequest request;
+    request.function = &run_share;
+    request.data = &league;
+    request.threads = job->ranks;
+    request.spacing = Spacing::spread;
+    parallel(request);
     return;
   }
   for (std::uint32_t team = 0; team < teams; ++team) run_team(league, team, league.icv);

@@ -40,6 +40,11 @@ void enter(ImplicitTask& task, const Region& region, Team* team, std::uint32_t n
   task.loops = region.loops;
   task.singles = region.singles;
   thread.task = thread.implicit = &task;
+  if (Job* const job = Job::current(); job != nullptr && job->places.exist()) {
+    const bool alone = team == nullptr;
+    job->places.bind_member(task, region.bind, alone ? 0 : number - team->first_here(),
+                            alone ? 1 : team->members_here());
+  }
   if (const Job* job = Job::current(); job != nullptr && job->environment.display_affinity)
     display_affinity_when_changed();
   runtime::note_team(number, region.size);
@@ -88,10 +93,16 @@ std::uint32_t dynamic_size(const Job& job, std::uint32_t size) {
   return std::min(size, all > busy ? all - busy + 1 : 1);
 }
 
+// Without binding, the clause has no effect.
+ProcBind bind_of(const RegionRequest& request, const Job& job, std::uint32_t level) {
+  const ProcBind bind = job.environment.bind_at(level);
+  return bind == ProcBind::no || request.bind == ProcBind::no ? bind : request.bind;
+}
+
 // A smaller team over the ranks: where its members may open teams of their own, they are spread over the
 // ranks.
-Spacing spacing_of(const RegionRequest& request, const Icv& icv) {
-  switch (request.bind) {
+Spacing spacing_of(ProcBind bind, const Icv& icv) {
+  switch (bind) {
     case ProcBind::primary:
       return Spacing::first;
     case ProcBind::close:
@@ -272,6 +283,7 @@ std::uint32_t team_size_max(std::uint32_t threads) {
   if (Job* const job = Job::current()) {
     const auto& levels = job->environment.threads_of_levels;
     if (region.level < levels.size()) region.icv.threads = levels[region.level];
+    region.bind = bind_of(request, *job, outer.level);
   }
   if (region.size == 1) {
     note_region(task, region, request, icv);
@@ -284,7 +296,7 @@ std::uint32_t team_size_max(std::uint32_t threads) {
     Team* const team = open_inner_team(job, region, request, task, outer, icv);
     return enter(task, region, team, 0);
   }
-  region.spacing = spacing_of(request, icv);
+  region.spacing = request.spacing.value_or(spacing_of(region.bind, icv));
   if (region.size > job.team.region().size) region.inherited = inherited_from_here(job);
   note_region(task, region, request, icv);
   job.contention.take(region.size - 1, icv.thread_limit);
@@ -334,6 +346,8 @@ InitialTaskScope::InitialTaskScope() {
   ImplicitTask& around = implicit_task();
   task_.outer = task_.ancestor = &around;
   task_.contention = &contention_;
+  task_.partition = around.partition;
+  task_.place = around.place;
   task_.parent = &current_task();
   task_.icv = task_.parent->icv;
   task_.loops = around.loops;

@@ -5,10 +5,11 @@
 namespace musubi::omp {
 namespace {
 
-// Word 0 of a fork: kind, level, flags and schedule, then the size of the team and its spacing.
+// Word 0 of a fork: kind, level, flags and schedule, then the size of the team, its binding and its
+// spacing.
 constexpr unsigned level_shift = 8, levels_max_shift = 16, schedule_shift = 24, size_shift = 32,
-                   spacing_shift = 62;
-constexpr std::uint64_t size_mask = (std::uint64_t{1} << (spacing_shift - size_shift)) - 1;
+                   bind_shift = 59, spacing_shift = 62;
+constexpr std::uint64_t size_mask = (std::uint64_t{1} << (bind_shift - size_shift)) - 1, bind_mask = 7;
 constexpr std::uint64_t schedule_mask = 7, monotonic_bit = 8, dynamic_bit = 16, details_bit = 32,
                         code_bit = 64;
 constexpr unsigned store_bytes_shift = 48, x87_shift = 52;  // in word 1
@@ -28,6 +29,7 @@ runtime::BarrierPayload encode_plainly(const Region& region) {
                std::uint64_t{std::min(region.level, 255u)} << level_shift |
                std::uint64_t{std::min(icv.max_active_levels, 255u)} << levels_max_shift |
                bits << schedule_shift | std::uint64_t{region.size} << size_shift |
+               static_cast<std::uint64_t>(region.bind) << bind_shift |
                static_cast<std::uint64_t>(region.spacing) << spacing_shift;
   payload[1] = reinterpret_cast<std::uintptr_t>(region.function) | std::uint64_t{region.modes.x87}
                                                                        << x87_shift;
@@ -51,6 +53,7 @@ Region decode_plainly(const runtime::BarrierPayload& payload, const Icv& initial
   region.icv.schedule.monotonic = (bits & monotonic_bit) != 0;
   region.icv.dynamic = (bits & dynamic_bit) != 0;
   region.size = static_cast<std::uint32_t>(payload[0] >> size_shift & size_mask);
+  region.bind = static_cast<ProcBind>(payload[0] >> bind_shift & bind_mask);
   region.spacing = static_cast<Spacing>(payload[0] >> spacing_shift);
   region.function = reinterpret_cast<Function>(payload[1] & address_mask);
   region.store_bytes = static_cast<std::uint32_t>(payload[1] >> store_bytes_shift & store_bytes_mask);

@@ -46,6 +46,7 @@ struct Region {
   std::uint32_t singles = 0;
   os::FloatingPointModes modes;  // of the thread that opens it; new threads begin with them
   Spacing spacing = Spacing::close;
+  ProcBind bind = ProcBind::no;
   // The loop that a combined construct starts; on the master's stack, which is shared.
   const LoopSpecification* loop = nullptr;
   // Bound of its code's stores: no store is narrower, except those that the details list.

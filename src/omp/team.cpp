@@ -47,6 +47,7 @@ void Team::open(const Region& region, ImplicitTask* opener) {
   members_here_ = placement_.members_on(self);
   tasks_.open(members_here_, depth_near_root(region.size));
   cancelled_.store(false, std::memory_order_relaxed);
+  reductions.restart();
   open_.store(true, std::memory_order_relaxed);
 }
 

@@ -12,6 +12,7 @@
 #include "omp/placement.h"
 #include "omp/pool.h"
 #include "omp/process.h"  // for front ends that start the layer by this header
+#include "omp/reduction_tree.h"
 #include "omp/region.h"
 #include "omp/team_words.h"
 #include "omp/thread.h"
@@ -121,6 +122,7 @@ class Team {
   // The broadcast of that number; every member counts its own.
   Broadcast& broadcast_of(std::uint32_t number) noexcept { return broadcasts_[number % broadcasts_.size()]; }
 
+  Reductions reductions;
   events::RegionNote* note = nullptr;  // of a tool, while open
 
   // The deferred tasks of the rank's members.

@@ -9,6 +9,7 @@
 #include "omp/events.h"
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
+#include "omp/place_partition.h"
 #include "omp/region.h"
 #include "omp/tasks/family.h"
 #include "omp/tasks/task_arena.h"
@@ -75,6 +76,8 @@ struct ImplicitTask : Task {
   // The task that opened the region, of this rank: `outer`, or another thread's for members of inner teams.
   ImplicitTask* ancestor = nullptr;
   ContentionGroup* contention = nullptr;
+  PlacePartition partition;  // place-partition-var; empty: all places of the job
+  int place = -1;            // of its thread
   Team* team = nullptr;      // null: the task is alone
   TaskSeat* seat = nullptr;  // where its deferred tasks are; null: alone, and there has been none
   std::uint32_t size = 1;    // of the team
@@ -85,6 +88,8 @@ struct ImplicitTask : Task {
   std::uint32_t loops = 0;
   std::uint32_t singles = 0;
   std::uint32_t broadcasts = 0;
+  std::uint32_t reductions = 0;     // by pairs (reduction_tree.h); from 0 in each region
+  bool reduces_under_lock = false;  // between the begin and the end of a reduction
   // Singles whose end is not known yet (open_singles.h): the one that this thread runs, and those after
   // first_awaited up to last_awaited.
   bool runs_single = false;
@@ -106,12 +111,14 @@ struct Thread {
   bool forks = false;    // the thread that runs main: it opens teams over the ranks
   ImplicitTask initial;  // task of a thread outside all regions
   ContentionGroup contention;
+  int place = -1;  // the number of the place that it is bound to; -1: none
   bool initialised = false;
   std::uint64_t mark = 0;  // as an owner of locks; 0: none yet
   os::YieldMeter yields;
   // doacross: the extents of the inner loops of the thread's nest; private to the process.
   std::uint64_t* inner_extents = nullptr;
   std::size_t inner_extents_max = 0;
+  void* offer = nullptr;  // reductions: of the thread's copies (reduction_tree.h); private to the process
   std::size_t displayed_affinity = 0;  // hash of the text, 0: none yet
 };
 

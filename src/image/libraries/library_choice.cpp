@@ -58,6 +58,11 @@ bool LibraryChoice::is_named_private(std::string_view path) const {
   return image::is_named_private(path, also_private_, also_shared_);
 }
 
+void LibraryChoice::make_private(std::string_view path) {
+  also_private_ += ':';
+  also_private_ += file_name(path);
+}
+
 bool LibraryChoice::is_shared(const link_map& object) const {
   return shared_.contains(&object);
 }

@@ -21,6 +21,9 @@ class LibraryChoice {
   // Whether the name of the library at `path` makes it private.
   bool is_named_private(std::string_view path) const;
 
+  // The library of that path becomes private, as if a setting named it.
+  void make_private(std::string_view path);
+
   // Decides about objects loaded together. The program is shared. An object that a private one needs is
   // private too, so that the private one never finds data of another rank. Allocates; one thread at a time.
   void decide(const std::vector<link_map*>& objects);

@@ -1,13 +1,20 @@
 // LLVM's OpenMP interface: the types that its calls exchange with compiled code. A `Place` says where a call
-// is in the source, and a `GlobalThread` which thread calls; both are ignored, since the thread knows.
+// is in the source, and a `GlobalThread` which thread calls, which is ignored, since the thread knows.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "omp/placement.h"
+
 namespace musubi::omp::kmp {
 
-struct Place;
+struct Place {
+  static constexpr std::int32_t of_implicit_barrier = 0x40;
+
+  std::int32_t reserved;
+  std::int32_t flags;
+};
 using GlobalThread = std::int32_t;
 
 // A region's code: (global number of the thread, its number in the team, captured words...).
@@ -33,6 +40,7 @@ struct Announced {
   std::uint32_t threads = 0;
   std::uint32_t teams = 0;
   std::uint32_t thread_limit = 0;
+  ProcBind bind = ProcBind::no;
 };
 // Of the calling thread. Gives it, and forgets it.
 Announced take_announced();

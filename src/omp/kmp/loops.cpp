@@ -3,6 +3,7 @@
 
 #include "omp/cancellation.h"
 #include "omp/entry.h"
+#include "omp/events.h"
 #include "omp/kmp/abi.h"
 #include "omp/kmp/doacross.h"
 #include "omp/kmp/static_shares.h"
@@ -53,6 +54,7 @@ void static_init(std::int32_t schedule, std::int32_t* last, Value* lower, Value*
                                  by_chunks ? std::max<std::uint64_t>(chunk_of(chunk), 1) : 0, true);
     if (in_nest && by_chunks) chunk = static_cast<Step>(task.loop.specification.chunk);
   }
+  events::work_begins(of_league ? events::Work::distribute : events::Work::loop_static, bounds.count());
   const StaticShare share = take_share(schedule, bounds, chunk, of_league ? task.icv.league : task.size,
                                        of_league ? task.icv.league_number : task.number);
   *lower = bounds.lower;
@@ -139,7 +141,10 @@ void begin(const LoopSpecification& specification) {
 template <class Value, class Step>
 std::int32_t next(std::int32_t* last, Value* lower, Value* upper, Step* stride) {
   ImplicitTask& task = implicit_task();
-  if (!loop_next(task)) return 0;
+  if (!loop_next(task)) {
+    events::work_ends();
+    return 0;
+  }
   const Loop& loop = task.loop;
   const IterationSpace& space = loop.specification.space;
   if (last != nullptr) *last = loop.chunk.last == space.count;
@@ -197,7 +202,9 @@ MUSUBI_LOOPS(4u, std::uint32_t, std::int32_t)
 MUSUBI_LOOPS(8, std::int64_t, std::int64_t)
 MUSUBI_LOOPS(8u, std::uint64_t, std::int64_t)
 
-MUSUBI_EXPORT void __kmpc_for_static_fini(Place*, GlobalThread) {}
+MUSUBI_EXPORT void __kmpc_for_static_fini(Place*, GlobalThread) {
+  events::work_ends();
+}
 MUSUBI_EXPORT void __kmpc_dispatch_deinit(Place*, GlobalThread) {}
 
 // Sections as a dynamic loop over their numbers, from 0. The result of next_section is at least their number
@@ -211,7 +218,9 @@ MUSUBI_EXPORT std::int32_t __kmpc_next_section(Place*, GlobalThread, std::int32_
   const ImplicitTask& task = implicit_task();
   return loop_next(implicit_task()) ? static_cast<std::int32_t>(task.loop.chunk.first) : count;
 }
-MUSUBI_EXPORT void __kmpc_end_sections(Place*, GlobalThread) {}
+MUSUBI_EXPORT void __kmpc_end_sections(Place*, GlobalThread) {
+  events::work_ends();
+}
 
 MUSUBI_EXPORT void __kmpc_ordered(Place*, GlobalThread) {
   MUSUBI_OMP_ENTRY();

@@ -5,6 +5,7 @@
 
 #include "omp/cancellation.h"
 #include "omp/entry.h"
+#include "omp/events.h"
 #include "omp/job.h"
 #include "omp/kmp/abi.h"
 #include "omp/locks.h"
@@ -30,18 +31,25 @@ std::int32_t leaves(Cancellable construct, bool cancelled) {
 }
 
 // Only then does the compiler call a function that can tell of a cancelled region.
-void plain_barrier() {
+void plain_barrier(const Place* place) {
   if (cancellation_enabled()) loop_end(implicit_task());
-  barrier();
+  const bool ends_construct = place != nullptr && (place->flags & Place::of_implicit_barrier) != 0;
+  barrier(nullptr, ends_construct ? events::Sync::end_of_loop : events::Sync::explicit_barrier);
+}
+
+std::int32_t is_masked(std::int32_t thread) {
+  const bool runs_it = static_cast<std::int64_t>(implicit_task().number) == thread;
+  if (runs_it) events::masked(true);
+  return runs_it;
 }
 
 }  // namespace
 
 extern "C" {
 
-MUSUBI_EXPORT void __kmpc_barrier(Place*, GlobalThread) {
+MUSUBI_EXPORT void __kmpc_barrier(Place* place, GlobalThread) {
   MUSUBI_OMP_ENTRY();
-  plain_barrier();
+  plain_barrier(place);
 }
 MUSUBI_EXPORT std::int32_t __kmpc_cancel_barrier(Place*, GlobalThread) {
   MUSUBI_OMP_ENTRY();
@@ -51,7 +59,7 @@ MUSUBI_EXPORT std::int32_t __kmpc_cancel_barrier(Place*, GlobalThread) {
 // The master goes on alone, and the other threads wait for it at the end.
 MUSUBI_EXPORT std::int32_t __kmpc_barrier_master(Place*, GlobalThread) {
   MUSUBI_OMP_ENTRY();
-  plain_barrier();
+  plain_barrier(nullptr);
   if (implicit_task().number == 0) return 1;
   barrier();
   return 0;
@@ -62,7 +70,7 @@ MUSUBI_EXPORT void __kmpc_end_barrier_master(Place*, GlobalThread) {
 }
 MUSUBI_EXPORT std::int32_t __kmpc_barrier_master_nowait(Place*, GlobalThread) {
   MUSUBI_OMP_ENTRY();
-  plain_barrier();
+  plain_barrier(nullptr);
   return implicit_task().number == 0;
 }
 
@@ -70,7 +78,10 @@ MUSUBI_EXPORT std::int32_t __kmpc_single(Place*, GlobalThread) {
   MUSUBI_OMP_ENTRY();
   return single_begin(implicit_task());
 }
-MUSUBI_EXPORT void __kmpc_end_single(Place*, GlobalThread) {}
+// The other threads do not call it.
+MUSUBI_EXPORT void __kmpc_end_single(Place*, GlobalThread) {
+  events::work_ends();
+}
 
 // The other threads copy from the memory of the one that has run the block, which stays until they have.
 MUSUBI_EXPORT void __kmpc_copyprivate(Place*, GlobalThread, std::size_t /*bytes*/, void* data,
@@ -87,13 +98,17 @@ MUSUBI_EXPORT void* __kmpc_copyprivate_light(Place*, GlobalThread, void* data) {
 }
 
 MUSUBI_EXPORT std::int32_t __kmpc_master(Place*, GlobalThread) {
-  return implicit_task().number == 0;
+  return is_masked(0);
 }
-MUSUBI_EXPORT void __kmpc_end_master(Place*, GlobalThread) {}
+MUSUBI_EXPORT void __kmpc_end_master(Place*, GlobalThread) {
+  events::masked(false);
+}
 MUSUBI_EXPORT std::int32_t __kmpc_masked(Place*, GlobalThread, std::int32_t thread) {
-  return static_cast<std::int64_t>(implicit_task().number) == thread;
+  return is_masked(thread);
 }
-MUSUBI_EXPORT void __kmpc_end_masked(Place*, GlobalThread) {}
+MUSUBI_EXPORT void __kmpc_end_masked(Place*, GlobalThread) {
+  events::masked(false);
+}
 MUSUBI_EXPORT void __kmpc_scope(Place*, GlobalThread, void* /*reserved*/) {}
 MUSUBI_EXPORT void __kmpc_end_scope(Place*, GlobalThread, void* /*reserved*/) {}
 
@@ -113,6 +128,7 @@ MUSUBI_EXPORT void __kmpc_end_critical(Place*, GlobalThread, CriticalName* name)
 
 MUSUBI_EXPORT void __kmpc_flush(Place*) {
   MUSUBI_OMP_ENTRY();
+  events::flush();
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   if (Job* job = Job::current(); job != nullptr && job->ranks > 1) job->runtime.synchronization().flush();
 }
@@ -132,6 +148,7 @@ MUSUBI_EXPORT std::int32_t __kmpc_cancellationpoint(Place*, GlobalThread, std::i
 MUSUBI_EXPORT void __kmpc_error(Place*, std::int32_t severity, const char* text) {
   constexpr std::int32_t fatal = 2;
   const std::string line = std::string("error directive encountered: ") + (text == nullptr ? "" : text);
+  events::error(severity == fatal, text == nullptr ? "" : text);
   if (severity == fatal) end_job(Job::require("#pragma omp error").runtime, "fatal error: " + line);
   const std::string warning = "musubi: " + line + "\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, warning.data(), warning.size());

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "omp/entry.h"
+#include "omp/events.h"
 #include "omp/job.h"
 #include "omp/league.h"
 #include "omp/parallel.h"
@@ -44,6 +45,7 @@ std::uint32_t size_for(std::uint32_t count) {
 
 void call(Microtask microtask, std::uint32_t size, Words words) {
   std::int32_t global = global_thread(), own = static_cast<std::int32_t>(implicit_task().number);
+  events::code_runs(__builtin_frame_address(0));
   switch (size) {
     case sizes[0]:
       return call_with(microtask, &global, &own, words, std::make_index_sequence<sizes[0]>());
@@ -103,8 +105,9 @@ void Captured::run(void* captured) {
   call(own->microtask, own->size, own->words());
 }
 
-[[gnu::noinline]] void run_region(Captured& captured, std::uint32_t threads) {
-  RegionRequest request{&Captured::run, &captured, threads, nullptr, nullptr};
+[[gnu::noinline]] void run_region(Captured& captured, const Announced& wanted) {
+  RegionRequest request{&Captured::run, &captured, wanted.threads, nullptr, nullptr};
+  request.bind = wanted.bind;
   request.code = reinterpret_cast<std::uintptr_t>(captured.microtask);
   request.arguments = captured.words();
   parallel(request);
@@ -122,7 +125,7 @@ MUSUBI_EXPORT void __kmpc_fork_call(Place*, std::int32_t count, Microtask microt
   va_start(list, microtask);
   Captured* captured = Captured::put(memory, microtask, words, list);
   va_end(list);
-  run_region(*captured, take_announced().threads);
+  run_region(*captured, take_announced());
 }
 
 // The code takes one word, the address of all that it captures.
@@ -133,8 +136,9 @@ MUSUBI_EXPORT void __kmpc_fork_call_if(Place*, std::int32_t /*count*/, Microtask
   auto* captured = new (memory) Captured{microtask, sizes[0]};
   std::fill_n(captured->words(), sizes[0], nullptr);
   captured->words()[0] = record;
-  const std::uint32_t threads = take_announced().threads;
-  run_region(*captured, condition != 0 ? threads : 1);
+  Announced wanted = take_announced();
+  if (condition == 0) wanted.threads = 1;
+  run_region(*captured, wanted);
 }
 
 MUSUBI_EXPORT void __kmpc_serialized_parallel(Place*, GlobalThread) {
@@ -165,8 +169,10 @@ MUSUBI_EXPORT void __kmpc_push_num_threads_list_strict(Place*, GlobalThread, std
   if (count != 0 && threads[0] > 0) announced.threads = static_cast<std::uint32_t>(threads[0]);
 }
 MUSUBI_EXPORT void __kmpc_pop_num_threads(Place*, GlobalThread) {}
-// Threads are bound by the launcher.
-MUSUBI_EXPORT void __kmpc_push_proc_bind(Place*, GlobalThread, std::int32_t /*binding*/) {}
+MUSUBI_EXPORT void __kmpc_push_proc_bind(Place*, GlobalThread, std::int32_t binding) {
+  constexpr auto last = static_cast<std::int32_t>(ProcBind::spread);
+  if (binding >= 0 && binding <= last) announced.bind = static_cast<ProcBind>(binding);
+}
 
 MUSUBI_EXPORT void __kmpc_push_num_teams(Place*, GlobalThread, std::int32_t teams,
                                          std::int32_t thread_limit) {

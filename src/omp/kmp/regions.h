@@ -25,7 +25,7 @@ struct Captured {
 };
 static_assert(sizeof(Captured) % alignof(void*) == 0);
 
-// `threads`: 0: as many as the control variables say.
-void run_region(Captured& captured, std::uint32_t threads);
+// Opens a region as the program has announced it.
+void run_region(Captured& captured, const Announced& announced);
 
 }  // namespace musubi::omp::kmp

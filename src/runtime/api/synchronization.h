@@ -83,6 +83,9 @@ class Synchronization {
   // thread created there. Waits for rank 0, which need not release its writes while it runs alone. Any
   // thread.
   virtual void run_between_regions() = 0;
+  // The same for a thread that another rank has made here (Threads::expect_outsiders()), perhaps while this
+  // rank waits in a barrier. Waits for rank 0 once.
+  virtual void run_beside_barriers() = 0;
   // Whether the rank is in no region, and is not rank 0, which runs the program. Any thread.
   virtual bool is_between_regions() const noexcept = 0;
 

@@ -148,7 +148,7 @@ void JobBarrier::end_region() {
   const DeferredHandlers handlers;
   if (job_.self == Rank{0}) {
     if (!flags_.begin_alone_at_once()) threads_.executor().run(flags_.begin_alone());
-  } else if (!threads_.knows_all()) {  // threads that a library made before main
+  } else if (threads_.has_outsiders()) {  // threads that a library made before main
     threads_.executor().run(flags_.join_lone_rank());
   }
 }

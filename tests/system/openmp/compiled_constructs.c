@@ -1,5 +1,5 @@
-// One construct after the other, small, as each compiler translates it: for programs that are built by several
-// compilers and with several levels of optimisation.
+// One construct after the other, small, as each compiler translates it: for programs that are built by
+// several compilers and with several levels of optimisation.
 #include "check.h"
 
 enum { count = 1000 };
@@ -33,8 +33,8 @@ static void regions(void) {
 }
 
 static void many_captured_variables(void) {
-  long a = 1, b = 2, c = 3, d = 4, e = 5, f = 6, g = 7, h = 8, i = 9, j = 10, k = 11, l = 12, m = 13, n = 14, o = 15,
-       p = 16, q = 17, r = 18, s = 19, t = 20;
+  long a = 1, b = 2, c = 3, d = 4, e = 5, f = 6, g = 7, h = 8, i = 9, j = 10, k = 11, l = 12, m = 13, n = 14,
+       o = 15, p = 16, q = 17, r = 18, s = 19, t = 20;
   long sum = 0;
 #pragma omp parallel firstprivate(a, c, e, g, i, k, m, o, q, s) reduction(+ : sum)
   sum += a + b + c + d + e + f + g + h + i + j + k + l + m + n + o + p + q + r + s + t;

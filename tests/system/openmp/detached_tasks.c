@@ -114,7 +114,7 @@ static void check_by_all_threads(void) {
     const int threads = omp_get_num_threads(), self = omp_get_thread_num();
 #pragma omp master
     for (int i = 0; i < many; ++i) {
-    omp_event_handle_t event;
+      omp_event_handle_t event;
 #pragma omp task detach(event) depend(out : results[i])
       note();
       events[i] = of(&event);

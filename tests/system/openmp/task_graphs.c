@@ -17,9 +17,9 @@ struct task {
 };
 
 static struct task graph[tasks];
-static char words[variables];         // stand for the variables in the clauses
-static int version[variables];        // of a variable: the tasks that have written it
-static int expected[tasks][2];        // versions that a task finds
+static char words[variables];   // stand for the variables in the clauses
+static int version[variables];  // of a variable: the tasks that have written it
+static int expected[tasks][2];  // versions that a task finds
 static unsigned state;
 
 static int draw(int below) {
@@ -36,7 +36,8 @@ static void make_graph(unsigned seed) {
   state = seed;
   for (int i = 0; i < tasks; ++i) {
     const int first = draw(variables);
-    graph[i] = (struct task){{{first, draw(kinds)}, {(first + 1 + draw(variables - 1)) % variables, draw(kinds)}}, 0};
+    graph[i] = (struct task){
+        {{first, draw(kinds)}, {(first + 1 + draw(variables - 1)) % variables, draw(kinds)}}, 0};
     for (int k = 0; k < 2; ++k) {
       const struct access access = graph[i].accesses[k];
       expected[i][k] = next[access.variable];
@@ -68,7 +69,8 @@ static void run(int number) {
     int right = found == expected[number][k];
     for (int i = 0; !right && i < tasks; ++i) {
       for (int j = 0; j < 2; ++j) {
-        if (graph[i].accesses[j].variable == access.variable && expected[i][j] == found && access.kind == mutex)
+        if (graph[i].accesses[j].variable == access.variable && expected[i][j] == found &&
+            access.kind == mutex)
           right = right || belongs_to_same_set(number, i, access.variable);
       }
     }
@@ -83,63 +85,63 @@ static void make_task(int i, omp_depend_t* objects) {
   char *x = &words[a.variable], *y = &words[b.variable];
   omp_depend_t *p = &objects[a.variable], *q = &objects[b.variable];
   switch (a.kind * kinds + b.kind) {
-    case in * kinds + in:
+    case in* kinds + in:
 #pragma omp task firstprivate(i) depend(in : *x, *y)
       run(i);
       break;
-    case in * kinds + out:
+    case in* kinds + out:
 #pragma omp task firstprivate(i) depend(in : *x) depend(out : *y)
       run(i);
       break;
-    case in * kinds + mutex:
+    case in* kinds + mutex:
 #pragma omp task firstprivate(i) depend(in : *x) depend(mutexinoutset : *y)
       run(i);
       break;
-    case in * kinds + depend_object:
+    case in* kinds + depend_object:
 #pragma omp task firstprivate(i) depend(in : *x) depend(depobj : *q)
       run(i);
       break;
-    case out * kinds + in:
+    case out* kinds + in:
 #pragma omp task firstprivate(i) depend(inout : *x) depend(in : *y)
       run(i);
       break;
-    case out * kinds + out:
+    case out* kinds + out:
 #pragma omp task firstprivate(i) depend(out : *x) depend(inout : *y)
       run(i);
       break;
-    case out * kinds + mutex:
+    case out* kinds + mutex:
 #pragma omp task firstprivate(i) depend(out : *x) depend(mutexinoutset : *y)
       run(i);
       break;
-    case out * kinds + depend_object:
+    case out* kinds + depend_object:
 #pragma omp task firstprivate(i) depend(out : *x) depend(depobj : *q)
       run(i);
       break;
-    case mutex * kinds + in:
+    case mutex* kinds + in:
 #pragma omp task firstprivate(i) depend(mutexinoutset : *x) depend(in : *y)
       run(i);
       break;
-    case mutex * kinds + out:
+    case mutex* kinds + out:
 #pragma omp task firstprivate(i) depend(mutexinoutset : *x) depend(out : *y)
       run(i);
       break;
-    case mutex * kinds + mutex:
+    case mutex* kinds + mutex:
 #pragma omp task firstprivate(i) depend(mutexinoutset : *x, *y)
       run(i);
       break;
-    case mutex * kinds + depend_object:
+    case mutex* kinds + depend_object:
 #pragma omp task firstprivate(i) depend(mutexinoutset : *x) depend(depobj : *q)
       run(i);
       break;
-    case depend_object * kinds + in:
+    case depend_object* kinds + in:
 #pragma omp task firstprivate(i) depend(depobj : *p) depend(in : *y)
       run(i);
       break;
-    case depend_object * kinds + out:
+    case depend_object* kinds + out:
 #pragma omp task firstprivate(i) depend(depobj : *p) depend(out : *y)
       run(i);
       break;
-    case depend_object * kinds + mutex:
+    case depend_object* kinds + mutex:
 #pragma omp task firstprivate(i) depend(depobj : *p) depend(mutexinoutset : *y)
       run(i);
       break;

@@ -51,6 +51,7 @@ class StandInRuntime final : public runtime::Runtime,
   StoreBound stores_of(const runtime::RegionCode&, const void*) override { return {}; }
   void set_allocations(const Allocations*) override {}
   void run_between_regions() override {}
+  void run_beside_barriers() override {}
   bool is_between_regions() const noexcept override { return false; }
   void begin_region(const StoreBound&) override {}
   void end_region() override {}

@@ -70,6 +70,7 @@ class StandinRuntime final : public runtime::Runtime,
   void detach() override {}
   void add_outsider() noexcept override {}
   void remove_outsider() noexcept override {}
+  void expect_outsiders() noexcept override {}
   runtime::ThreadStack take_stack() override {
     if (next_slot_ == slots_per_rank) abort(1, "no stack left");
     std::byte* low = world->stacks[self_.value][next_slot_];
@@ -119,6 +120,7 @@ class StandinRuntime final : public runtime::Runtime,
   StoreBound stores_of(const runtime::RegionCode&, const void*) override { return {}; }
   void set_allocations(const Allocations*) override {}
   void run_between_regions() override {}
+  void run_beside_barriers() override {}
   bool is_between_regions() const noexcept override { return false; }
   void begin_region(const StoreBound&) override {}
   void end_region() override {}
@@ -144,7 +146,8 @@ class StandinRuntime final : public runtime::Runtime,
   void set_count(std::uint32_t) noexcept override {}
 
   void serve(runtime::ProcedureId, runtime::Procedure&) noexcept override {}
-  runtime::Answer call(Rank, runtime::ProcedureId, std::span<const std::byte>, std::span<std::byte>) override {
+  runtime::Answer call(Rank, runtime::ProcedureId, std::span<const std::byte>,
+                       std::span<std::byte>) override {
     abort(1, "no calls between ranks");
   }
   Task<runtime::Answer> ask(Rank, runtime::ProcedureId, std::span<const std::byte>,
