@@ -356,6 +356,7 @@ InitialTaskScope::InitialTaskScope() {
 }
 
 InitialTaskScope::~InitialTaskScope() {
+  leave_seat(task_);
   task_.outer->loops = task_.loops;
   task_.outer->singles = task_.singles;
   this_thread().implicit = task_.outer;
