@@ -232,9 +232,9 @@ void run_worker(Team& team, std::uint32_t index, Pool::Worker& worker) {
   run_member(team, index, [&](const ImplicitTask& task) {
     const runtime::Waiting wait(runtime::Wait::region);
     TaskSeat& seat = *task.seat;
-    const std::uint32_t session = seat.arena->session();
+    const std::uint32_t opening = seat.arena->opening();
     const events::SyncScope end(events::Sync::end_of_region);
-    worker.rest(seat.arena->bell(), [&](auto over) { help_until(seat, session, over); });
+    worker.rest(seat.arena->bell(), [&](auto over) { help_until(seat, opening, over); });
   });
 }
 
@@ -356,6 +356,7 @@ InitialTaskScope::InitialTaskScope() {
 }
 
 InitialTaskScope::~InitialTaskScope() {
+  leave_seat(task_);
   task_.outer->loops = task_.loops;
   task_.outer->singles = task_.singles;
   this_thread().implicit = task_.outer;

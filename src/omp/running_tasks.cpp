@@ -104,9 +104,11 @@ void RunningTask::run(TaskAbi abi) {
 
 void run_record(TaskRecord& record) {
   const runtime::PausedWait running;
-  if (!drops_tasks(record.group)) run_function(record);
   TaskSeat* const seat = implicit_task().seat;
-  if (function_returned(record)) end_record(record, seat);
+  const bool dropped = drops_tasks(record.group);
+  if (!dropped) run_function(record);
+  // The event of a dropped task may never be fulfilled.
+  if (function_returned(record) || dropped) end_record(record, seat);
 }
 
 void end_record(TaskRecord& record, TaskSeat* own) {
@@ -206,7 +208,6 @@ TaskRecord& make_record(const TaskRequest& request, Task& parent, TaskSeat& seat
   record.priority = request.priority;
   record.abi = request.abi;
   record.final = parent.final || request.final;
-  record.untied = request.untied;
   std::memcpy(&record.settings, &parent.icv, sizeof(Icv));
   family.add_child();
   record.group->unfinished.add();

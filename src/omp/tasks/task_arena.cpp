@@ -32,7 +32,7 @@ void TaskArena::open(std::uint32_t seats, std::uint32_t near_root) {
 }
 
 void TaskArena::close() noexcept {
-  session_.fetch_add(1);
+  opening_.fetch_add(1);
   while (helpers_.load() != 0) ::sched_yield();
 }
 

@@ -60,7 +60,7 @@ class TaskArena {
   // After the last task has ended: waits for helpers that still look for one.
   void close() noexcept;
   // Numbers the times from open() to close().
-  std::uint32_t session() const noexcept { return session_.load(); }
+  std::uint32_t opening() const noexcept { return opening_.load(); }
   // A member that may look for tasks though the region can end in that time.
   class Helper {
    public:
@@ -68,8 +68,8 @@ class TaskArena {
     ~Helper() { arena_.helpers_.fetch_sub(1, std::memory_order_release); }
     Helper(const Helper&) = delete;
     Helper& operator=(const Helper&) = delete;
-    // Whether the session still lasts; it then lasts during the scope.
-    bool is_in(std::uint32_t session) const noexcept { return arena_.session_.load() == session; }
+    // Whether that time still lasts; it then lasts during the scope.
+    bool is_in(std::uint32_t opening) const noexcept { return arena_.opening_.load() == opening; }
 
    private:
     TaskArena& arena_;
@@ -130,7 +130,7 @@ class TaskArena {
   std::uint32_t seat_count_ = 0;
   std::uint32_t seats_made_ = 0;
   TaskSeat** seats_ = nullptr;
-  std::atomic<std::uint32_t> session_{0};
+  std::atomic<std::uint32_t> opening_{0};
   alignas(64) std::atomic<std::uint32_t> helpers_{0};
   alignas(64) std::atomic<std::uint32_t> hungry_ranks_{0};
   std::atomic<TaskEvent*> posted_{nullptr};

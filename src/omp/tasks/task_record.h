@@ -49,7 +49,6 @@ struct TaskRecord {
   TaskKind kind = TaskKind::task;
   TaskAbi abi = TaskAbi::plain;
   bool final = false;
-  bool untied = false;
   bool owns_data = true;     // `data` is freed at the end
   bool is_foreign = false;   // came from another rank, which hears of its end
   std::uint64_t origin = 0;  // of a foreign task: what its rank calls it
