@@ -80,6 +80,7 @@ void ToolListener::region_ends(RegionNote* region) noexcept {
 
 void ToolListener::member_begins(ImplicitTask& task) noexcept {
   if (task.region_note == nullptr) return;  // the region is older than the tool
+  if (!thread_note.has_begun) thread_begins(events::ThreadKind::worker);
   task.note = new TaskNote;
   TaskNote& note = *task.note;
   note.region = task.region_note;
