@@ -10,6 +10,7 @@
 #include "omp/parallel.h"
 #include "omp/process.h"
 #include "omp/shared_memory.h"
+#include "omp/task_events.h"
 #include "omp/thread.h"
 #include "os/binding.h"
 #include "runtime/threads/tracing.h"
@@ -34,7 +35,7 @@ Job::Job(runtime::Runtime& runtime_of_process)
       self(runtime.self().value),
       words(runtime),
       locks(runtime),
-      pool(runtime, &run_member),
+      pool(runtime, &run_worker),
       crew(pool),
       team(runtime, words, crew, nullptr),
       inner_teams(pool),
@@ -67,6 +68,7 @@ void start(runtime::Runtime& runtime, bool stacks_hold_storage, std::int64_t clo
   job->clock_offset_ns = clock_offset_ns;
   runtime.synchronization().set_release_listener(&job->unreleased_singles);
   const bool speaks = job->self == 0;
+  serve_task_events(runtime);
   job->environment = read_environment(job->team.threads().all(), &config::program_variable,
                                       [speaks](const std::string& line) {
                                         if (speaks) print("musubi: " + line + "\n");

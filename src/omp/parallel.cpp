@@ -8,6 +8,7 @@
 #include "omp/job.h"
 #include "omp/open_singles.h"
 #include "omp/shared_memory.h"
+#include "omp/task_waits.h"
 #include "omp/tasks.h"
 #include "omp/team.h"
 #include "omp/worksharing.h"
@@ -26,6 +27,7 @@ void enter(ImplicitTask& task, const Region& region, Team* team, std::uint32_t n
   MUSUBI_CHECK((team != nullptr) == (region.size > 1) && number < region.size);
   MUSUBI_CHECK(team == nullptr || team != task.outer->team);
   task.team = team;
+  if (team != nullptr) task.seat = &team->tasks().seat(number - team->first_here());
   const bool over_ranks = team != nullptr && team->inner == nullptr;
   task.contention = over_ranks ? &Job::current()->contention : task.ancestor->contention;
   task.size = region.size;
@@ -51,10 +53,16 @@ void enter(ImplicitTask& task, const Region& region, Team* team, std::uint32_t n
   if (region.loop != nullptr) loop_begin(task, *region.loop);
 }
 
-void leave(ImplicitTask& task) {
-  MUSUBI_CHECK(this_thread().task == &task && this_thread().implicit == &task && task.outer != nullptr);
+// Its last constructs.
+void end_constructs(ImplicitTask& task) {
   end_own_single(task);
   if (cancellation_enabled()) loop_end(task);
+}
+
+void leave(ImplicitTask& task) {
+  MUSUBI_CHECK(this_thread().task == &task && this_thread().implicit == &task && task.outer != nullptr);
+  end_constructs(task);
+  leave_seat(task);
   free_construct_memory(task);
   events::member_ends(task);
   this_thread().implicit = task.outer;
@@ -62,9 +70,15 @@ void leave(ImplicitTask& task) {
   runtime::note_team(task.outer->number, task.outer->size > 1 ? task.outer->size : 0);
 }
 
-// Ends the open groups of a thread that leaves a cancelled region, down to the region's own group, if any.
-void leave_groups(ImplicitTask& task, const TaskGroup* own) {
-  while (task.group != own) group_end();
+// The member's tasks take part in the reductions of the region.
+void enter_group(ImplicitTask& task, TaskReductions& reductions) {
+  group_begin(TaskGroup::Kind::region);
+  task.group->reductions = &reductions;
+}
+
+// Ends the region's own group, and those that a thread leaves open in a cancelled region.
+void leave_groups(ImplicitTask& task) {
+  while (task.group != nullptr) group_end();
 }
 
 // The size that the region asks for.
@@ -174,9 +188,21 @@ void close_inner_team(Job& job, InnerTeam& inner, ImplicitTask& task) {
   job.inner_teams.give_back(inner);
 }
 
-}  // namespace
+// The rank's first thread has ended its part: the members' tasks end, then the ranks meet.
+void join_team(Job& job, const ImplicitTask& task) {
+  note_stack(__builtin_frame_address(0));
+  Team& team = *task.team;
+  const events::SyncScope end(events::Sync::end_of_region);
+  const runtime::Waiting wait(runtime::Wait::join);
+  run_tasks_until(*task.seat, nullptr, [&] { return team.crew.are_done(team.members_here()); });
+  run_tasks_to_the_end(*task.seat);
+  team.join();
+  if (team.inner == nullptr) job.runtime.synchronization().end_region();
+}
 
-void run_member(Team& team, std::uint32_t index) {
+// `end`(task) ends the part.
+template <class End>
+void run_member(Team& team, std::uint32_t index, End end) {
   MUSUBI_CHECK(team.is_open());
   const Region region = team.region();
   if (index >= team.members_kept()) {
@@ -186,17 +212,30 @@ void run_member(Team& team, std::uint32_t index) {
   ImplicitTask task;
   task.region_note = team.note;
   enter(task, region, &team, team.first_here() + index);
-  TaskGroup group{nullptr, TaskGroup::Kind::region, false, region.data};
-  if (region.grouped) task.group = &group;
+  if (region.reductions != nullptr) enter_group(task, *region.reductions);
   {
     const runtime::Traced traced(runtime::Event::parallel_region, region.program_code());
     events::code_runs(__builtin_frame_address(0));
     region.function(region.data);
     events::code_runs(nullptr);
   }
-  leave_groups(task, region.grouped ? &group : nullptr);
-  { const events::SyncScope end(events::Sync::end_of_region); }
+  leave_groups(task);
+  end_constructs(task);
+  free_construct_memory(task);
+  end(task);
   leave(task);
+}
+
+}  // namespace
+
+void run_worker(Team& team, std::uint32_t index, Pool::Worker& worker) {
+  run_member(team, index, [&](const ImplicitTask& task) {
+    const runtime::Waiting wait(runtime::Wait::region);
+    TaskSeat& seat = *task.seat;
+    const std::uint32_t session = seat.arena->session();
+    const events::SyncScope end(events::Sync::end_of_region);
+    worker.rest(seat.arena->bell(), [&](auto over) { help_until(seat, session, over); });
+  });
 }
 
 void serve_region(Job& job, const runtime::BarrierPayload& fork) {
@@ -212,12 +251,7 @@ void serve_region(Job& job, const runtime::BarrierPayload& fork) {
   job.runtime.synchronization().begin_region(team.region().stores());
   team.note = events::region_begins(team.region().size, team.region().size, team.region().call_site);
   job.crew.start(team, members);
-  run_member(team, 0);
-  note_stack(__builtin_frame_address(0));
-  const runtime::Waiting wait(runtime::Wait::join);
-  job.crew.finish(members, [&] { return team.work_while(runtime::Wait::join); });
-  team.join();
-  job.runtime.synchronization().end_region();
+  run_member(team, 0, [&](const ImplicitTask& task) { join_team(job, task); });
   team.close();
   events::region_ends(team.note);
 }
@@ -244,7 +278,7 @@ std::uint32_t team_size_max(std::uint32_t threads) {
   region.loops = outer.loops;
   region.singles = outer.singles;
   region.loop = request.loop;
-  region.grouped = request.grouped;
+  region.reductions = request.reductions;
   region.call_site = events::call_site();
   if (Job* const job = Job::current()) {
     const auto& levels = job->environment.threads_of_levels;
@@ -274,13 +308,8 @@ void end_parallel() {
   ImplicitTask& task = implicit_task();
   if (Team* const team = task.team) {
     Job& job = *Job::current();
-    end_own_single(task);
-    if (cancellation_enabled()) loop_end(task);
-    const events::SyncScope end(events::Sync::end_of_region);
-    const runtime::Waiting wait(runtime::Wait::join);
-    team->crew.finish(team->members_here(), [&] { return team->work_while(runtime::Wait::join); });
-    team->join();
-    if (team->inner == nullptr) job.runtime.synchronization().end_region();
+    end_constructs(task);
+    join_team(job, task);
     forget_cancellation(task);
     team->close();
     if (team->inner != nullptr) {
@@ -297,10 +326,9 @@ void end_parallel() {
 
 std::uint32_t parallel(const RegionRequest& request) {
   ImplicitTask task;
-  TaskGroup group{nullptr, TaskGroup::Kind::region, false, request.data};
   note_stack(__builtin_frame_address(0));
   begin_parallel(request, task);
-  if (request.grouped) task.group = &group;
+  if (request.reductions != nullptr) enter_group(task, *request.reductions);
   const std::uint32_t size = task.size;
   {
     const runtime::Traced traced(runtime::Event::parallel_region, code_of(request).address);
@@ -308,7 +336,7 @@ std::uint32_t parallel(const RegionRequest& request) {
     request.function(request.data);
     events::code_runs(nullptr);
   }
-  leave_groups(task, request.grouped ? &group : nullptr);
+  leave_groups(task);
   note_stack(__builtin_frame_address(0));
   end_parallel();
   return size;

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "omp/contention_group.h"
+#include "omp/pool.h"
 #include "omp/region.h"
 #include "omp/thread.h"
 #include "runtime/api/runtime.h"
@@ -22,7 +23,7 @@ struct RegionRequest {
   void* data = nullptr;
   std::uint32_t threads = 0;                // 0: nthreads-var
   const LoopSpecification* loop = nullptr;  // of a combined construct
-  bool grouped = false;                     // see Region
+  TaskReductions* reductions = nullptr;     // see Region
   ProcBind bind = ProcBind::no;             // no: no such clause
   std::optional<Spacing> spacing = {};      // if the caller decides that
   // If `function` only passes on to the program's code: the address of that, and its arguments' words, in the
@@ -48,9 +49,8 @@ void end_parallel();
 // A rank other than 0 serves the region that `fork` announced, up to and including its join. First thread of
 // the rank.
 void serve_region(Job& job, const runtime::BarrierPayload& fork);
-// One member's part of the team's open region; `index` counts the members of this rank. Called by the threads
-// of the pool.
-void run_member(Team& team, std::uint32_t index);
+// A worker's part of the team's open region; `index` counts the members of this rank.
+void run_worker(Team& team, std::uint32_t index, Pool::Worker& worker);
 
 // Replaces the calling thread's task by an initial task (a team of a league, a target region) during its
 // lifetime: outside all regions, with the control variables of the task around it.

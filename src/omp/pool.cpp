@@ -17,10 +17,10 @@ namespace musubi::omp {
 Pool::Worker* Pool::take_idle() {
   lock_.lock();
   Worker* const worker = idle_;
-  if (worker != nullptr) idle_ = worker->next;
+  if (worker != nullptr) idle_ = worker->next_;
   lock_.unlock();
   if (worker == nullptr) return nullptr;
-  worker->next = nullptr;
+  worker->next_ = nullptr;
   busy_.fetch_add(1, std::memory_order_relaxed);
   return worker;
 }
@@ -33,7 +33,7 @@ Pool::Worker& Pool::take() {
 
 void Pool::give_back(Worker* first, Worker* last, std::uint32_t count) {
   lock_.lock();
-  last->next = idle_;
+  last->next_ = idle_;
   idle_ = first;
   lock_.unlock();
   busy_.fetch_sub(count, std::memory_order_relaxed);
@@ -47,16 +47,16 @@ Pool::Worker& Pool::create() {
   }
   runtime_.threads().set_count(number + 1);
   Worker* worker = make_private<Worker>();
-  worker->pool = this;
-  worker->number = number;
-  worker->is_bound = os::has_binding();
-  worker->stack = runtime_.threads().take_stack();
+  worker->pool_ = this;
+  worker->number_ = number;
+  worker->is_bound_ = os::has_binding();
+  worker->stack_ = runtime_.threads().take_stack();
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   // The C library puts the thread's TLS on the stack that it is given: this makes threadprivate data
   // reachable by address from other ranks (copyin).
-  pthread_attr_setstack(&attributes, worker->stack.low,
-                        static_cast<std::size_t>(worker->stack.high - worker->stack.low));
+  pthread_attr_setstack(&attributes, worker->stack_.low,
+                        static_cast<std::size_t>(worker->stack_.high - worker->stack_.low));
   pthread_t thread;
   const int error = pthread_create(&thread, &attributes, &Pool::run, worker);
   pthread_attr_destroy(&attributes);
@@ -70,36 +70,47 @@ Pool::Worker& Pool::create() {
 
 void* Pool::run(void* argument) {
   auto& worker = *static_cast<Worker*>(argument);
-  Pool& pool = *worker.pool;
+  Pool& pool = *worker.pool_;
   pool.runtime_.threads().attach();
-  runtime::name_thread(runtime::ThreadRole::team, worker.number);
-  adopt_stack(worker.stack, __builtin_frame_address(0));
-  if (worker.is_bound) os::note_bound_thread();
+  runtime::name_thread(runtime::ThreadRole::team, worker.number_);
+  adopt_stack(worker.stack_, __builtin_frame_address(0));
+  if (worker.is_bound_) os::note_bound_thread();
   note_stack(__builtin_frame_address(0));
   events::thread_begins(events::ThreadKind::worker);
-  for (std::uint32_t served = 0;; ++served) {
+  while (true) {
     {
       const runtime::Waiting wait(runtime::Wait::region);
-      while (worker.orders.load(std::memory_order_acquire) == served)
-        pool.runtime_.threads().wait_local(&worker.orders, served);
+      while (worker.orders_.load(std::memory_order_acquire) == worker.served_)
+        pool.runtime_.threads().wait_local(&worker.orders_, worker.served_);
     }
-    if (worker.team == nullptr) {
+    if (worker.team_ == nullptr) {
       events::thread_ends();
+      worker.count_as_done();
     } else {
-      pool.part_(*worker.team, worker.index);
+      pool.part_(*worker.team_, worker.index_, worker);
     }
     note_stack(__builtin_frame_address(0));
-    Crew& crew = *worker.crew;
-    const std::uint32_t expected = crew.expected_;
-    // Afterwards the thread may belong to another crew.
-    if (crew.done_.fetch_add(1, std::memory_order_acq_rel) + 1 == expected)
-      pool.runtime_.threads().wake_local(&crew.done_);
+  }
+}
+
+void Pool::Worker::count_as_done() {
+  ++served_;
+  note_stack(__builtin_frame_address(0));
+  Crew& crew = *crew_;
+  Bell* const bell = bell_.load(std::memory_order_relaxed);
+  const std::uint32_t expected = crew.expected_;
+  // Afterwards the thread may belong to another crew.
+  if (crew.done_.fetch_add(1, std::memory_order_acq_rel) + 1 != expected) return;
+  if (is_resting_.load(std::memory_order_relaxed)) {
+    bell->ring();
+  } else {
+    pool_->runtime_.threads().wake_local(&crew.done_);
   }
 }
 
 void Crew::add(Pool::Worker& worker) {
-  worker.crew = this;
-  (first_ == nullptr ? first_ : last_->next) = &worker;
+  worker.crew_ = this;
+  (first_ == nullptr ? first_ : last_->next_) = &worker;
   last_ = &worker;
   ++members_;
 }
@@ -111,7 +122,10 @@ void Crew::reserve(std::uint32_t members) {
 void Crew::end_threads() {
   while (Pool::Worker* const worker = pool_.take_idle()) add(*worker);
   start(nullptr, members_);
-  finish(members_, [] { return false; });
+  while (!are_done(members_)) {
+    const std::uint32_t done = done_.load(std::memory_order_acquire);
+    if (!are_done(members_)) pool_.runtime_.threads().wait_local(&done_, done);
+  }
 }
 
 void Crew::disband() {
@@ -126,11 +140,15 @@ void Crew::start(Team* team, std::uint32_t members) {
   expected_ = members - 1;
   done_.store(0, std::memory_order_relaxed);
   Pool::Worker* worker = first_;
-  for (std::uint32_t index = 1; index < members; ++index, worker = worker->next) {
-    worker->team = team;
-    worker->index = index;
-    worker->orders.store(worker->orders.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    pool_.runtime_.threads().wake_local(&worker->orders);
+  for (std::uint32_t index = 1; index < members; ++index, worker = worker->next_) {
+    worker->team_ = team;
+    worker->index_ = index;
+    worker->orders_.store(worker->orders_.load(std::memory_order_relaxed) + 1);
+    if (worker->is_resting_.load()) {
+      worker->bell_.load(std::memory_order_relaxed)->ring();
+    } else {
+      pool_.runtime_.threads().wake_local(&worker->orders_);
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/spin_lock.h"
+#include "omp/tasks/bell.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::omp {
@@ -15,8 +16,10 @@ class Crew;
 
 class Pool {
  public:
-  // A thread's part of a region; `index` counts the rank's members of the team from 0.
-  using Part = void (*)(Team& team, std::uint32_t index);
+  class Worker;
+  // A thread's part of a region; `index` counts the rank's members of the team from 0. Ends with
+  // worker.rest().
+  using Part = void (*)(Team& team, std::uint32_t index, Worker& worker);
 
   Pool(runtime::Runtime& runtime, Part part) : runtime_(runtime), part_(part) {}
   Pool(const Pool&) = delete;
@@ -30,17 +33,6 @@ class Pool {
 
  private:
   friend class Crew;
-  struct Worker {
-    Pool* pool;
-    std::uint32_t number;
-    bool is_bound;  // it has the binding of the rank
-    runtime::ThreadStack stack;
-    Worker* next = nullptr;  // in its crew, or in the pool
-    Crew* crew = nullptr;
-    Team* team = nullptr;  // null: the thread ends
-    std::uint32_t index = 0;
-    alignas(64) std::atomic<std::uint32_t> orders{0};
-  };
 
   // Null: no thread is idle.
   Worker* take_idle();
@@ -74,15 +66,9 @@ class Crew {
   void disband();
   // Starts members 1 .. members-1. REQUIRES: reserve(members) before; all earlier work is done.
   void start(Team& team, std::uint32_t members) { start(&team, members); }
-  // Waits until they are done; calls `work` before it sleeps, and does not sleep as long as the result is
-  // true.
-  template <class Work>
-  void finish(std::uint32_t members, Work work) {
-    if (members <= 1) return;
-    std::uint32_t done;
-    while ((done = done_.load(std::memory_order_acquire)) != members - 1) {
-      if (!work()) pool_.runtime_.threads().wait_local(&done_, done);
-    }
+  // Whether they are done with their parts. The bell with which they rest is rung for the last one.
+  bool are_done(std::uint32_t members) const noexcept {
+    return members == 1 || done_.load(std::memory_order_acquire) == members - 1;
   }
 
   // The idle threads of the pool and the members tell the tool that they end; no region may follow.
@@ -101,6 +87,38 @@ class Crew {
   std::uint32_t members_ = 1;
   alignas(64) std::atomic<std::uint32_t> done_{0};
   std::uint32_t expected_ = 0;
+};
+
+class Pool::Worker {
+ public:
+  // Its part is done, and counts as such. Then calls `wait`(over), which may return once over() is true: the
+  // thread has new orders, and `bell` was rung. The thread may belong to another crew.
+  template <class Wait>
+  void rest(Bell& bell, Wait wait) {
+    bell_ = &bell;
+    is_resting_.store(true);
+    count_as_done();
+    wait([this] { return orders_.load(std::memory_order_acquire) != served_; });
+    is_resting_.store(false);
+  }
+
+ private:
+  friend class Pool;
+  friend class Crew;
+  void count_as_done();
+
+  Pool* pool_;
+  std::uint32_t number_;
+  bool is_bound_;  // it has the binding of the rank
+  runtime::ThreadStack stack_;
+  Worker* next_ = nullptr;  // in its crew, or in the pool
+  Crew* crew_ = nullptr;
+  Team* team_ = nullptr;  // null: the thread ends
+  std::uint32_t index_ = 0;
+  std::uint32_t served_ = 0;
+  std::atomic<Bell*> bell_{nullptr};
+  std::atomic<bool> is_resting_{false};
+  alignas(64) std::atomic<std::uint32_t> orders_{0};
 };
 
 }  // namespace musubi::omp

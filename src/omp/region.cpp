@@ -10,8 +10,8 @@ namespace {
 constexpr unsigned level_shift = 8, levels_max_shift = 16, schedule_shift = 24, size_shift = 32,
                    bind_shift = 59, spacing_shift = 62;
 constexpr std::uint64_t size_mask = (std::uint64_t{1} << (bind_shift - size_shift)) - 1, bind_mask = 7;
-constexpr std::uint64_t schedule_mask = 7, monotonic_bit = 8, dynamic_bit = 16, grouped_bit = 32,
-                        details_bit = 64, code_bit = 128;
+constexpr std::uint64_t schedule_mask = 7, monotonic_bit = 8, dynamic_bit = 16, details_bit = 32,
+                        code_bit = 64;
 constexpr unsigned store_bytes_shift = 48, x87_shift = 52;  // in word 1
 constexpr std::uint64_t store_bytes_mask = 15;              // at most 8
 constexpr unsigned vectors_shift = 48;                      // in word 2
@@ -22,7 +22,7 @@ runtime::BarrierPayload encode_plainly(const Region& region) {
   const Icv& icv = region.icv;
   const std::uint64_t bits = static_cast<std::uint64_t>(icv.schedule.kind) |
                              (icv.schedule.monotonic ? monotonic_bit : 0) | (icv.dynamic ? dynamic_bit : 0) |
-                             (region.grouped ? grouped_bit : 0) | (region.code != 0 ? code_bit : 0);
+                             (region.code != 0 ? code_bit : 0);
   runtime::BarrierPayload payload{};
   // Levels beyond 255 exist only in serialised regions around this one; workers are never asked for them.
   payload[0] = static_cast<std::uint64_t>(BarrierKind::fork) |
@@ -52,7 +52,6 @@ Region decode_plainly(const runtime::BarrierPayload& payload, const Icv& initial
   region.icv.schedule.kind = static_cast<Schedule>(bits & schedule_mask);
   region.icv.schedule.monotonic = (bits & monotonic_bit) != 0;
   region.icv.dynamic = (bits & dynamic_bit) != 0;
-  region.grouped = (bits & grouped_bit) != 0;
   region.size = static_cast<std::uint32_t>(payload[0] >> size_shift & size_mask);
   region.bind = static_cast<ProcBind>(payload[0] >> bind_shift & bind_mask);
   region.spacing = static_cast<Spacing>(payload[0] >> spacing_shift);
@@ -87,10 +86,11 @@ runtime::BarrierPayload encode_fork(const Region& region, const StoreBound& stor
   payload[1] |= std::uint64_t{stores.bytes} << store_bytes_shift;
   const bool is_plain =
       stores.place_count == 0 && stores.of_stacks.bytes == 0 && (region.code == 0 || region.loop == nullptr);
-  if (is_plain && region.inherited == nullptr && region.call_site == nullptr &&
-      decode_plainly(payload, initial).icv == region.icv)
-    return payload;
-  details = {region.code, region.loop, region.icv, stores, region.inherited, region.call_site};
+  const bool is_bare =
+      region.inherited == nullptr && region.call_site == nullptr && region.reductions == nullptr;
+  if (is_plain && is_bare && decode_plainly(payload, initial).icv == region.icv) return payload;
+  details = {region.code,      region.loop,      region.icv,       stores,
+             region.inherited, region.call_site, region.reductions};
   payload[0] |= details_bit << schedule_shift;
   payload[5] = (payload[5] & ~address_mask) | reinterpret_cast<std::uintptr_t>(&details);
   return payload;
@@ -106,6 +106,7 @@ Region decode_fork(const runtime::BarrierPayload& payload, const Icv& initial) {
     region.icv = region.details->icv;
     region.inherited = region.details->inherited;
     region.call_site = region.details->call_site;
+    region.reductions = region.details->reductions;
   }
   return region;
 }

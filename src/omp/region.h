@@ -12,6 +12,8 @@
 
 namespace musubi::omp {
 
+struct TaskReductions;
+
 using Function = void (*)(void*);
 
 // The attributes that new threads of a region inherit from the thread that opens it. In shared memory.
@@ -28,6 +30,7 @@ struct RegionDetails {
   StoreBound stores;
   const InheritedState* inherited = nullptr;  // null: new threads are as the rank's were at the start
   const void* call_site = nullptr;            // of the construct, if a tool listens
+  TaskReductions* reductions = nullptr;
 };
 
 // Data for every member. Plain data.
@@ -44,12 +47,12 @@ struct Region {
   os::FloatingPointModes modes;  // of the thread that opens it; new threads begin with them
   Spacing spacing = Spacing::close;
   ProcBind bind = ProcBind::no;
-  bool grouped = false;  // the tasks of each member are a group: the region has reductions over tasks
   // The loop that a combined construct starts; on the master's stack, which is shared.
   const LoopSpecification* loop = nullptr;
   // Bound of its code's stores: no store is narrower, except those that the details list.
   std::uint32_t store_bytes = 1;
   const InheritedState* inherited = nullptr;
+  TaskReductions* reductions = nullptr;  // over tasks: the tasks of each member are a group that has them
   const RegionDetails* details = nullptr;
   const void* call_site = nullptr;  // of the construct, if a tool listens; in the details
 

@@ -25,20 +25,18 @@ namespace musubi::omp {
 // The rank's members of a team meet; the last one to arrive calls `last` for all.
 class LocalBarrier {
  public:
-  // A waiting thread calls `work` before it sleeps, and does not sleep as long as the result is true.
-  template <class Last, class Work>
-  void arrive(runtime::Runtime& runtime, std::uint32_t members, Last last, Work work) {
+  // A waiting thread calls `wait`(over), which returns once over() is true; `bell` is rung for that.
+  template <class Last, class Wait>
+  void arrive(Bell& bell, std::uint32_t members, Last last, Wait wait) {
     const std::uint32_t generation = generation_.load(std::memory_order_acquire);
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
       arrived_.store(0, std::memory_order_relaxed);
       last();
       generation_.store(generation + 1, std::memory_order_release);
-      if (members > 1) runtime.threads().wake_local(&generation_);
+      if (members > 1) bell.ring();
       return;
     }
-    while (generation_.load(std::memory_order_acquire) == generation) {
-      if (!work()) runtime.threads().wait_local(&generation_, generation);
-    }
+    wait([&] { return generation_.load(std::memory_order_acquire) != generation; });
   }
 
   // The same if members may have left: a waiting thread loops over `pause` until the result is false. Result:
@@ -105,7 +103,8 @@ class Team {
   // the same broadcast. Result: whether the team met; false if the region was cancelled, and threads may not
   // have arrived.
   bool meet(Broadcast* broadcast);
-  // The end of the region: the ranks meet. First thread of the rank, after its members are done; blocks.
+  // The end of the region: the ranks meet. First thread of the rank, after its members are done and their
+  // tasks have ended; blocks.
   void join();
   // The same for a rank without members: takes part in all barriers of the ranks up to the join.
   void attend();
@@ -123,12 +122,11 @@ class Team {
   // The broadcast of that number; every member counts its own.
   Broadcast& broadcast_of(std::uint32_t number) noexcept { return broadcasts_[number % broadcasts_.size()]; }
 
-  Reductions reductions;
+  TeamReductions reductions;
   events::RegionNote* note = nullptr;  // of a tool, while open
 
-  // Work for waiting members, or null: none. Set while the team is closed.
-  IdleWork* idle_work = nullptr;
-  bool work_while(runtime::Wait wait) noexcept { return idle_work != nullptr && idle_work->run_piece(wait); }
+  // The deferred tasks of the rank's members.
+  TaskArena& tasks() noexcept { return tasks_; }
 
   runtime::Runtime& runtime;
   TeamWords& words;
@@ -155,6 +153,7 @@ class Team {
   // read this one.
   std::array<Broadcast, 2> broadcasts_{{{words::broadcasts}, {words::broadcasts + 1}}};
   LocalBarrier barrier_;
+  TaskArena tasks_;
 };
 
 // #pragma omp barrier by the calling thread: with release and acquire of shared memory. If a thread sent a

@@ -11,6 +11,9 @@
 #include "omp/iteration_space.h"
 #include "omp/place_partition.h"
 #include "omp/region.h"
+#include "omp/tasks/family.h"
+#include "omp/tasks/task_arena.h"
+#include "omp/tasks/task_group.h"
 #include "os/yield_meter.h"
 #include "runtime/api/runtime.h"
 #include "runtime/api/threads.h"
@@ -20,24 +23,6 @@ namespace musubi::omp {
 // A task: the state that it may change for itself alone, and its position. A thread's part of a region is a
 // task, too (ImplicitTask).
 
-// The tasks of a taskgroup, or of another construct that has reductions over tasks.
-struct TaskGroup {
-  enum class Kind : std::uint8_t { taskgroup, worksharing, region };
-
-  TaskGroup* outer;
-  Kind kind;
-  bool cancelled = false;
-  // The front end's data of the group's reductions, if it has any; for a region's group: the region's data.
-  void* reductions = nullptr;
-};
-
-// Deferred tasks (tasks.cpp), in the order of their creation.
-struct PostponedTask;
-struct PostponedTasks {
-  PostponedTask* first = nullptr;
-  PostponedTask* last = nullptr;  // valid unless the list is empty
-};
-
 struct Task {
   Task* parent = nullptr;      // the thread's previous task; null: none
   Icv icv;                     // ends with the task
@@ -46,7 +31,9 @@ struct Task {
   bool final = false;
   // Frame of the outermost explicit task that the thread runs in its innermost region; 0: none.
   std::uintptr_t first_frame = 0;
-  PostponedTasks postponed;          // made by this task, or left to it by tasks that it ran
+  std::uint32_t depth = 0;           // explicit tasks around it in its region, itself included
+  Family* family = nullptr;          // null until it makes a deferred task
+  Family* around = nullptr;          // of a deferred task: its parent's
   events::TaskNote* note = nullptr;  // of a tool; null: none yet
 };
 
@@ -92,6 +79,7 @@ struct ImplicitTask : Task {
   PlacePartition partition;  // place-partition-var; empty: all places of the job
   int place = -1;            // of its thread
   Team* team = nullptr;      // null: the task is alone
+  TaskSeat* seat = nullptr;  // where its deferred tasks are; null: alone, and there has been none
   std::uint32_t size = 1;    // of the team
   std::uint32_t number = 0;  // of this thread in it
   std::uint32_t level = 0;

@@ -21,6 +21,7 @@ enum class Wait : std::uint32_t {
   iteration,      // of a doacross loop
   reduction,      // copies of other threads, or their being combined; object: their rank
   loop,           // a free slot for a loop, still used by an earlier loop
+  tasks,          // the end of tasks that the thread's task made, or on which it depends
   condition,      // condition variable; address
   signal,         // a condition that the program knows by its number: object
   once,           // an initialisation that another thread runs; address

@@ -149,6 +149,8 @@ class Report {
         return "waits in a reduction, for rank " + std::to_string(thread.object);
       case Wait::loop:
         return "waits for the end of a loop that other threads are still in";
+      case Wait::tasks:
+        return "waits for tasks that its task made or depends on";
       case Wait::condition:
         return "waits for condition variable " + data(thread.address);
       case Wait::signal:

@@ -39,7 +39,7 @@ TaskObject* make_task_object(std::int32_t flags, std::size_t task_bytes, std::si
   if (memory == nullptr)
     end_job(Job::require("#pragma omp task").runtime,
             "there is no memory for a task: raise MUSUBI_HEAP_BYTES, or make fewer tasks at a time");
-  auto* header = new (memory) TaskHeader{task_bytes, shareds_bytes, flags, false, {}};
+  auto* header = new (memory) TaskHeader{task_bytes, shareds_bytes, flags, false, 0, {}};
   auto* task = reinterpret_cast<TaskObject*>(header + 1);
   void* const shareds = shareds_bytes == 0 ? nullptr : reinterpret_cast<std::byte*>(task) + shareds_at;
   return new (task) TaskObject{shareds, routine, 0, {nullptr}, {nullptr}};
@@ -60,7 +60,7 @@ void free_task_object(TaskObject* task) {
   free_shared(&header);
 }
 
-void run_task_object(TaskObject* task, bool waits, bool deferred) {
+void run_task_object(TaskObject* task, std::span<const Dependence> dependences, bool deferred) {
   TaskRequest request;
   request.function = &run_captured;
   request.data = &task;
@@ -68,7 +68,8 @@ void run_task_object(TaskObject* task, bool waits, bool deferred) {
   request.alignment = alignof(TaskObject*);
   request.final = (header_of(task).flags & task_flags::final) != 0;
   request.deferred = deferred;
-  request.depends = waits;
+  request.dependences = dependences;
+  request.event = header_of(task).event;
   run_task(request);
 }
 

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "omp/kmp/abi.h"
+#include "omp/tasks.h"
 #include "omp/thread.h"
 
 namespace musubi::omp::kmp {
@@ -33,12 +35,13 @@ inline constexpr std::int32_t tied = 1, final = 2, merged = 4, has_destructors =
                               detachable = 0x40;
 }
 
-// What the runtime keeps in front of it, in the shared heap.
-struct alignas(16) TaskHeader {
+// What the runtime keeps in front of it, in the shared heap. Private variables may want a whole line.
+struct alignas(64) TaskHeader {
   std::size_t task_bytes;  // with the private variables
   std::size_t shareds_bytes;
   std::int32_t flags;
   bool is_queued_again;   // by its own routine: it has a further part
+  EventHandle event;      // 0: not detachable
   ExplicitTask included;  // while the compiled code runs the body itself
 };
 
@@ -51,7 +54,6 @@ TaskObject* make_task_object(std::int32_t flags, std::size_t task_bytes, std::si
 TaskObject* copy_task_object(TaskObject* task);
 void free_task_object(TaskObject* task);
 
-// The task's order among its siblings. `waits`: it has dependences.
-void run_task_object(TaskObject* task, bool waits, bool deferred);
+void run_task_object(TaskObject* task, std::span<const Dependence> dependences, bool deferred);
 
 }  // namespace musubi::omp::kmp

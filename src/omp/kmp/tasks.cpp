@@ -1,6 +1,9 @@
 // Tasks, loops of tasks, and groups.
 #include <sched.h>
 
+#include <span>
+#include <vector>
+
 #include "omp/entry.h"
 #include "omp/job.h"
 #include "omp/kmp/abi.h"
@@ -22,13 +25,41 @@ struct DependInfo {
   std::uint8_t flags;
 };
 
+class Dependences {
+ public:
+  Dependences(std::int32_t count, const DependInfo* list, std::int32_t count_without_alias,
+              const DependInfo* without_alias) {
+    add(count, list);
+    add(count_without_alias, without_alias);
+  }
+  std::span<const Dependence> all() const { return list_; }
+
+ private:
+  void add(std::int32_t count, const DependInfo* list) {
+    constexpr std::uint8_t kinds = 15, in = 1, inoutset = 8, all_memory = 0x80;
+    for (std::int32_t i = 0; i < count; ++i) {
+      const std::uint8_t flags = list[i].flags;
+      if ((flags & all_memory) != 0) {
+        list_.push_back({Dependence::all_memory, DependenceKind::out});
+      } else {
+        const DependenceKind kind = (flags & kinds) == in         ? DependenceKind::in
+                                    : (flags & kinds) == inoutset ? DependenceKind::inoutset
+                                                                  : DependenceKind::out;
+        list_.push_back({list[i].address, kind});
+      }
+    }
+  }
+
+  std::vector<Dependence, musubi::FrameAllocator<Dependence>> list_;
+};
+
 // A task that queues itself again goes on in its own run.
-std::int32_t run_or_queue(TaskObject* task, bool waits) {
+std::int32_t run_or_queue(TaskObject* task, std::span<const Dependence> dependences) {
   if (task->part != 0) {
     header_of(task).is_queued_again = true;
     return 0;
   }
-  run_task_object(task, waits, true);
+  run_task_object(task, dependences, true);
   return 0;
 }
 
@@ -68,7 +99,7 @@ void run_parts(const TaskLoop& loop) {
     bound_in(copy, loop.task, loop.lower) = space.value_at(share.first);
     bound_in(copy, loop.task, loop.upper) = space.value_at(share.last - 1);
     if (loop.copy != nullptr) loop.copy(copy, loop.task, share.last == space.count);
-    run_task_object(copy, false, loop.condition != 0);
+    run_task_object(copy, {}, loop.condition != 0);
   }
 }
 
@@ -96,17 +127,16 @@ MUSUBI_EXPORT TaskObject* __kmpc_omp_target_task_alloc(Place*, GlobalThread, std
 }
 
 MUSUBI_EXPORT std::int32_t __kmpc_omp_task(Place*, GlobalThread, TaskObject* task) {
-  return run_or_queue(task, false);
+  return run_or_queue(task, {});
 }
 MUSUBI_EXPORT std::int32_t __kmpc_omp_task_parts(Place*, GlobalThread, TaskObject* task) {
-  return run_or_queue(task, false);
+  return run_or_queue(task, {});
 }
-// Dependences need no list: tasks of one parent run in the order of their creation.
 MUSUBI_EXPORT std::int32_t __kmpc_omp_task_with_deps(Place*, GlobalThread, TaskObject* task,
-                                                     std::int32_t /*count*/, DependInfo* /*dependences*/,
-                                                     std::int32_t /*count_without_alias*/,
-                                                     DependInfo* /*without_alias*/) {
-  return run_or_queue(task, true);
+                                                     std::int32_t count, DependInfo* list,
+                                                     std::int32_t count_without_alias,
+                                                     DependInfo* without_alias) {
+  return run_or_queue(task, Dependences(count, list, count_without_alias, without_alias).all());
 }
 
 // A task whose `if` clause is false: the caller runs it, after its predecessors.
@@ -123,24 +153,22 @@ MUSUBI_EXPORT void __kmpc_omp_task_complete_if0(Place*, GlobalThread, TaskObject
 }
 
 MUSUBI_EXPORT std::int32_t __kmpc_omp_taskwait(Place*, GlobalThread) {
-  run_postponed_tasks();
+  wait_for_children();
   return 0;
 }
-MUSUBI_EXPORT void __kmpc_omp_wait_deps(Place*, GlobalThread, std::int32_t /*count*/,
-                                        DependInfo* /*dependences*/, std::int32_t /*count_without_alias*/,
-                                        DependInfo* /*without_alias*/) {
-  run_postponed_tasks();
+MUSUBI_EXPORT void __kmpc_omp_wait_deps(Place*, GlobalThread, std::int32_t count, DependInfo* list,
+                                        std::int32_t count_without_alias, DependInfo* without_alias) {
+  wait_for_dependences(Dependences(count, list, count_without_alias, without_alias).all());
 }
-MUSUBI_EXPORT void __kmpc_omp_taskwait_deps_51(Place*, GlobalThread, std::int32_t /*count*/,
-                                               DependInfo* /*dependences*/,
-                                               std::int32_t /*count_without_alias*/,
-                                               DependInfo* /*without_alias*/, std::int32_t /*has_no_wait*/) {
-  run_postponed_tasks();
+MUSUBI_EXPORT void __kmpc_omp_taskwait_deps_51(Place*, GlobalThread, std::int32_t count, DependInfo* list,
+                                               std::int32_t count_without_alias, DependInfo* without_alias,
+                                               std::int32_t /*has_no_wait*/) {
+  wait_for_dependences(Dependences(count, list, count_without_alias, without_alias).all());
 }
 // Programs yield in loops that wait for another thread.
 MUSUBI_EXPORT std::int32_t __kmpc_omp_taskyield(Place*, GlobalThread, std::int32_t /*end_part*/) {
   MUSUBI_OMP_ENTRY();
-  run_postponed_tasks();
+  if (yield_to_tasks()) return 0;
   musubi::runtime::note_spin(musubi::runtime::Wait::yield, 0);
   sched_yield();
   return 0;
@@ -167,8 +195,9 @@ MUSUBI_EXPORT void __kmpc_taskloop_5(Place*, GlobalThread, TaskObject* task, std
   run_loop({task, condition, lower, upper, step, without_group, sized_by, number, strict != 0, copy});
 }
 
-MUSUBI_EXPORT void* __kmpc_task_allow_completion_event(Place*, GlobalThread, TaskObject* /*task*/) {
-  unsupported("#pragma omp task detach", "let the task wait for its event itself");
+MUSUBI_EXPORT void* __kmpc_task_allow_completion_event(Place*, GlobalThread, TaskObject* task) {
+  header_of(task).event = make_task_event();
+  return reinterpret_cast<void*>(header_of(task).event);
 }
 // Affinity is a hint.
 MUSUBI_EXPORT std::int32_t __kmpc_omp_reg_task_with_affinity(Place*, GlobalThread, TaskObject* /*task*/,

@@ -95,7 +95,8 @@ TEST(TeamChecks, a_member_of_no_region) {
   expect_failed_check("team.is_open()", [] {
 #pragma omp parallel
     {}
-    omp::run_member(team(), 0);
+    omp::Pool::Worker worker;
+    omp::run_worker(team(), 0, worker);
   });
 }
 
@@ -103,7 +104,8 @@ TEST(TeamChecks, a_member_too_many) {
   expect_failed_check("number < region.size", [] {
     omp::Team& own = team();
     own.open(region_of(2), nullptr);
-    omp::run_member(own, 2);
+    omp::Pool::Worker worker;
+    omp::run_worker(own, 2, worker);
   });
 }
 
@@ -111,7 +113,10 @@ TEST(TeamChecks, a_member_inside_its_own_team) {
   expect_failed_check("team != task.outer->team", [] {
 #pragma omp parallel
 #pragma omp master
-    omp::run_member(team(), 0);
+    {
+      omp::Pool::Worker worker;
+      omp::run_worker(team(), 0, worker);
+    }
   });
 }
 
