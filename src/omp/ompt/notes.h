@@ -27,6 +27,8 @@ struct TaskNote {
   RegionNote* region = nullptr;
   int flags = 0;
   std::uint32_t number = 0;
+  bool is_detachable = false;
+  bool has_started = false;
   // The open work-sharing construct.
   bool works = false;
   Work work = Work::loop_other;

@@ -69,19 +69,27 @@ const void* ToolListener::sync_begins(events::Sync kind, bool waits) noexcept {
   if (is_barrier(kind)) work_ends();
   const bool ends_region = kind == events::Sync::end_of_region;
   const void* const call_site = ends_region ? note.region->call_site : events::entry.call_site;
-  if (!ends_region && note.frame.enter_frame.ptr == nullptr) {
+  if (waits && !ends_region && note.frame.enter_frame.ptr == nullptr) {
     note.frame.enter_frame.ptr = const_cast<void*>(events::entry.frame);
     note.frame.enter_frame_flags = ompt_frame_runtime | ompt_frame_framepointer;
   }
   tell(kind, waits, ompt_scope_begin, call_site);
-  thread_note.state = sync_states[static_cast<std::size_t>(kind)];
+  if (waits) thread_note.state = sync_states[static_cast<std::size_t>(kind)];
   return call_site;
 }
 
 void ToolListener::sync_ends(events::Sync kind, bool waits, const void* begun) noexcept {
   thread_note.state = working_state();
   tell(kind, waits, ompt_scope_end, begun);
-  current_note().frame.enter_frame.ptr = nullptr;
+  if (kind != events::Sync::end_of_region) current_note().frame.enter_frame.ptr = nullptr;
+}
+
+void ToolListener::group_waits() noexcept {
+  TaskNote& note = current_note();
+  call<ompt_callback_sync_region_t>(ompt_callback_sync_region_wait, ompt_sync_region_taskgroup,
+                                    ompt_scope_begin, &note.region->data, &note.data,
+                                    events::entry.call_site);
+  thread_note.state = ompt_state_wait_taskgroup;
 }
 
 void ToolListener::mutex_wanted(events::Mutex kind, std::uint64_t id, std::uint32_t hint) noexcept {
