@@ -45,10 +45,19 @@ ompt_wait_id_t id_of(events::Mutex kind, std::uint64_t id) {
   return id != 0 ? id : 1 + static_cast<std::uint64_t>(kind);
 }
 
+// Whether the calling thread leaves a region after the thread that opened it: the tool may have given up the
+// region's data.
+bool leaves_late(const TaskNote& note) {
+  const ImplicitTask& task = implicit_task();
+  return task.parent == nullptr || task.parent->note != note.region->opener;
+}
+
 // A reduction has a callback of its own, and no wait.
 void tell(events::Sync kind, bool waits, ompt_scope_endpoint_t endpoint, const void* call_site) noexcept {
   TaskNote& note = current_note();
-  ompt_data_t* const region = &note.region->data;
+  ompt_data_t* region = &note.region->data;
+  if (kind == events::Sync::end_of_region && endpoint == ompt_scope_end && leaves_late(note))
+    region = nullptr;
   const ompt_sync_region_t told = sync_kinds[static_cast<std::size_t>(kind)];
   if (kind == events::Sync::reduction) {
     return call<ompt_callback_sync_region_t>(ompt_callback_reduction, told, endpoint, region, &note.data,

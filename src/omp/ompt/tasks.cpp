@@ -43,14 +43,11 @@ void schedule(TaskNote& before, ompt_task_status_t status, TaskNote* next) noexc
 TaskNote* ToolListener::task_made(const events::MadeTask& made, const Dependence* dependences,
                                   std::size_t count) noexcept {
   TaskNote& parent = current_note();
-  auto* const note = new TaskNote;
-  note->parent = &parent;
-  note->region = parent.region;
-  note->number = parent.number;
+  const int flags = static_cast<int>(
+      ompt_task_explicit | (made.deferred ? 0u : unsigned{ompt_task_undeferred}) |
+      (made.final ? unsigned{ompt_task_final} : 0u) | (made.untied ? unsigned{ompt_task_untied} : 0u));
+  TaskNote* const note = new_note(flags, &parent, parent.region, parent.number);
   note->is_detachable = made.detachable;
-  note->flags = static_cast<int>(ompt_task_explicit | (made.deferred ? 0u : unsigned{ompt_task_undeferred}) |
-                                 (made.final ? unsigned{ompt_task_final} : 0u) |
-                                 (made.untied ? unsigned{ompt_task_untied} : 0u));
   parent.frame.enter_frame.ptr = const_cast<void*>(events::entry.frame);
   call<ompt_callback_task_create_t>(ompt_callback_task_create, &parent.data, &parent.frame, &note->data,
                                     note->flags, count != 0 ? 1 : 0, events::entry.call_site);
@@ -73,7 +70,7 @@ void ToolListener::task_returns(Task& task) noexcept {
   TaskNote* const note = std::exchange(task.note, nullptr);
   if (note == nullptr) return;  // older than the tool
   schedule(*note, note->is_detachable ? ompt_task_detach : ompt_task_complete, &current_note());
-  if (!note->is_detachable) delete note;
+  if (!note->is_detachable) drop(note);
 }
 
 void ToolListener::task_over(TaskNote* note) noexcept {
@@ -84,7 +81,7 @@ void ToolListener::task_over(TaskNote* note) noexcept {
     schedule(current, ompt_task_switch, note);
     schedule(*note, ompt_task_cancel, &current);
   }
-  delete note;
+  drop(note);
 }
 
 }  // namespace musubi::omp::ompt
