@@ -42,6 +42,7 @@ ExplicitTask task_of(const TaskRecord& record, void* data, const void* frame) {
   task.around = record.parent;
   task.function = record.function;
   task.data = data;
+  if (!record.is_foreign) task.note = record.note;
   return task;
 }
 
@@ -55,6 +56,7 @@ ExplicitTask task_of(const TaskRecord& record, void* data, const void* frame) {
   if (record.kind == TaskKind::range) return run_range(record, data);
   const void* const frame = __builtin_frame_address(0);
   RunningTask([&] { return task_of(record, data, frame); }).run(record.abi);
+  if (record.event == nullptr) record.note = nullptr;
 }
 
 // The calling thread had this task's function to itself. Result: whether the task has ended.
@@ -97,6 +99,7 @@ void set_task_call(TaskAbi abi, TaskCall task_call) noexcept {
 }
 
 void RunningTask::run(TaskAbi abi) {
+  events::code_runs(__builtin_frame_address(0));
   call(task_.function, task_.data, abi);
   while (task_.group != group_) group_end();  // of a cancelled task
   if (task_.family != nullptr) end_family(task_);
@@ -122,6 +125,7 @@ void end_record(TaskRecord& record, TaskSeat* own) {
   }
   bool awaited = false;
   if (record.event != nullptr) forget_task_event(record.event);
+  if (!record.is_foreign) events::task_over(record.note);
   if (record.is_foreign) {
     arena.other_ranks->foreign_task_ended(record);
   } else {

@@ -20,6 +20,7 @@ class RunningTask {
         task_(make()),
         group_(task_.group),
         noted_(runtime::note_task(reinterpret_cast<std::uintptr_t>(task_.function))) {
+    events::task_starts(task_);
     thread_.task = &task_;
   }
   RunningTask(const RunningTask&) = delete;
@@ -27,6 +28,7 @@ class RunningTask {
   ~RunningTask() {
     runtime::note_task(noted_);
     thread_.task = task_.parent;
+    events::task_returns(task_);
   }
 
   void run(TaskAbi abi);
