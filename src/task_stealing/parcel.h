@@ -36,8 +36,8 @@ struct ParcelHead {
   std::uint16_t tasks = 0;
   std::uint16_t news_bytes = 0;
   Step step = Step::none;
-  bool parks = false;    // the sender waits for work from the receiver
-  bool refused = false;  // in an answer: the tasks were not accepted
+  bool parks = false;     // the sender waits for work from the receiver
+  bool refused = false;   // in an answer: the tasks were not accepted
   bool has_news = false;  // acquire before using the rest; without bytes: fetch them
   std::uint32_t reserved = 0;
 };

@@ -47,16 +47,15 @@ Task<std::uint32_t> Stealing::ask(Rank victim, std::uint64_t below, bool parks) 
   co_return tasks;
 }
 
-// Leapfrogging: tasks that a stolen task has made, for the thread that waits for that task.
+// Leapfrogging: tasks that a stolen task has made, for the thread that waits for that task. Threads wish
+// again while this asks: the wishes of the beginning alone count, so that reports do not starve.
 Task<> Stealing::ask_for_wanted() {
-  for (;;) {
-    std::uint64_t task = 0;
-    {
-      const Held held(lock_);
-      if (wanted_.empty()) co_return;
-      task = wanted_.back();
-      wanted_.pop_back();
-    }
+  std::vector<std::uint64_t> wanted;
+  {
+    const Held held(lock_);
+    wanted.swap(wanted_);
+  }
+  for (const std::uint64_t task : wanted) {
     const auto where = absent_.find(task);
     if (where) (void)co_await ask(where->thief, where->number, false);
   }

@@ -64,11 +64,9 @@ void Stealing::report(const StolenFrom& from, Reported what) {
   {
     const Held held(lock_);
     // An end that has not been sent yet goes with the end of the subtree.
-    const auto same = std::find_if(reports_.begin(), reports_.end(),
-                                   [&](const PendingReport& pending) {
-                                     return pending.from == from && what != Reported::fulfilled &&
-                                            pending.what != Reported::fulfilled;
-                                   });
+    const auto same = std::find_if(reports_.begin(), reports_.end(), [&](const PendingReport& pending) {
+      return pending.from == from && what != Reported::fulfilled && pending.what != Reported::fulfilled;
+    });
     if (same != reports_.end()) {
       same->what = Reported::both;
       same->epoch = epoch();

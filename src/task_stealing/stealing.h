@@ -150,8 +150,8 @@ class Stealing {
   Payoff payoff_;
   Victims victims_;  // of the assistant
   std::uint64_t rest_until_ns_ = 0;
-  std::atomic<bool> parked_{false};  // at the neighbours
-  std::atomic<bool> pushed_{false};  // tasks have come from one of them
+  std::atomic<bool> parked_{false};        // at the neighbours
+  std::atomic<bool> pushed_{false};        // tasks have come from one of them
   std::atomic<std::uint32_t> awaited_{0};  // peers that wait
   SpinLock lock_;
   std::vector<PendingReport> reports_ MUSUBI_GUARDED_BY(lock_);
