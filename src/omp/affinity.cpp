@@ -54,8 +54,7 @@ std::string value_of(char letter) {
     case 'N':
       return std::to_string(task.size);
     case 'a':
-      // The ancestor of a region that is not serialised is its first thread.
-      return task.level == 0 ? "-1" : std::to_string(task.level > 1 && task.outer ? task.outer->number : 0);
+      return task.level == 0 ? "-1" : std::to_string(task.ancestor != nullptr ? task.ancestor->number : 0);
     case 'H':
       return os::host_name("unknown");
     case 'P':

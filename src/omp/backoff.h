@@ -11,28 +11,11 @@
 
 namespace musubi::omp {
 
-// Work for a member of a team while it waits.
-class IdleWork {
- public:
-  // Called by a waiting member, each time before it yields or sleeps. Runs a piece of work, if one is
-  // available that such a wait allows. Result: whether it did; the member then checks at once whether its
-  // wait is over. Any thread.
-  virtual bool run_piece(runtime::Wait wait) noexcept = 0;
-
- protected:
-  ~IdleWork() = default;
-};
-
-// Runs a piece of its team's work on the calling thread, which waits. Result: whether there was one.
-bool work_while(runtime::Wait wait) noexcept;
-
 class Backoff {
  public:
   explicit Backoff(runtime::Wait wait, std::uint64_t object = 0, std::uint64_t address = 0) noexcept
-      : wait_(wait), waiting_(wait, object, address) {}
-  // Runs a piece of work for the calling thread's team instead, if there is one.
+      : waiting_(wait, object, address) {}
   void pause() noexcept {
-    if (work_while(wait_)) return;
     if (attempts_++ < yields && thread_state.yields.allowed(1) != 0) {
       thread_state.yields.yield();
       return;
@@ -45,7 +28,6 @@ class Backoff {
   static constexpr unsigned yields = 64;
   static constexpr std::uint64_t sleep_ns_max = 500'000;
 
-  const runtime::Wait wait_;
   runtime::Waiting waiting_;
   unsigned attempts_ = 0;
   std::uint64_t sleep_ns_ = 10'000;

@@ -94,15 +94,15 @@ class Reader {
   const Warn& warn_;
 };
 
-// A list gives one number per nesting level. Nested regions are serialised, so only the first number matters.
-std::optional<std::uint64_t> parse_thread_list(std::string_view text) {
-  std::optional<std::uint64_t> first;
+// One number per nesting level.
+std::optional<std::vector<std::uint32_t>> parse_thread_list(std::string_view text) {
+  std::vector<std::uint32_t> numbers;
   while (true) {
     const auto comma = text.find(',');
-    const auto number = parse_number(text.substr(0, comma), 1, 0x7fffffff);
+    const auto number = parse_number(text.substr(0, comma), 1, no_thread_limit);
     if (!number) return {};
-    if (!first) first = number;
-    if (comma == text.npos) return first;
+    numbers.push_back(static_cast<std::uint32_t>(*number));
+    if (comma == text.npos) return numbers;
     text.remove_prefix(comma + 1);
   }
 }
@@ -177,18 +177,21 @@ Environment read_environment(std::uint32_t threads, const Lookup& lookup, const 
   if (const auto limit = reader.number("OMP_THREAD_LIMIT", 1, "a positive number of threads")) {
     icv.thread_limit = static_cast<std::uint32_t>(*limit);
   }
-  if (const auto number = reader.read("OMP_NUM_THREADS", "a positive number of threads", parse_thread_list)) {
-    icv.threads = static_cast<std::uint32_t>(*number);
-  }
+  environment.threads_of_levels =
+      reader.read("OMP_NUM_THREADS", "a positive number of threads", parse_thread_list)
+          .value_or(std::vector<std::uint32_t>{});
+  if (!environment.threads_of_levels.empty()) icv.threads = environment.threads_of_levels[0];
   icv.threads = std::min(icv.threads, icv.thread_limit);
   if (const auto schedule = reader.read(
           "OMP_SCHEDULE", "static, dynamic, guided or auto, and a chunk after a comma", parse_schedule)) {
     icv.schedule = *schedule;
   }
   icv.dynamic = reader.boolean("OMP_DYNAMIC").value_or(false);
-  if (const auto nested = reader.boolean("OMP_NESTED")) icv.max_active_levels = *nested ? 255 : 1;
+  if (environment.threads_of_levels.size() > 1) icv.max_active_levels = active_levels_supported;
+  if (const auto nested = reader.boolean("OMP_NESTED"))
+    icv.max_active_levels = *nested ? active_levels_supported : 1;
   if (const auto levels = reader.number("OMP_MAX_ACTIVE_LEVELS", 0, "a number of levels")) {
-    icv.max_active_levels = static_cast<std::uint32_t>(std::min<std::uint64_t>(*levels, 255));
+    icv.max_active_levels = static_cast<std::uint32_t>(std::min<std::uint64_t>(*levels, active_levels_supported));
   }
   if (const auto device = reader.number("OMP_DEFAULT_DEVICE", 0, "the number of a device")) {
     icv.default_device = static_cast<std::int32_t>(*device);
@@ -210,7 +213,10 @@ std::string describe(const Environment& environment, bool verbose) {
   };
   line("OMP_DYNAMIC", icv.dynamic ? "TRUE" : "FALSE");
   line("OMP_NESTED", icv.max_active_levels > 1 ? "TRUE" : "FALSE");
-  line("OMP_NUM_THREADS", std::to_string(icv.threads));
+  std::string threads = std::to_string(icv.threads);
+  for (std::size_t i = 1; i < environment.threads_of_levels.size(); ++i)
+    threads += "," + std::to_string(environment.threads_of_levels[i]);
+  line("OMP_NUM_THREADS", threads);
   std::string schedule = schedule_name(icv.schedule.kind);
   if (icv.schedule.chunk > 1 && icv.schedule.kind != Schedule::automatic)
     schedule += "," + std::to_string(icv.schedule.chunk);
@@ -232,7 +238,7 @@ std::string describe(const Environment& environment, bool verbose) {
   if (icv.allocator >= 1 && icv.allocator <= allocator_names.size()) {
     line("OMP_ALLOCATOR", std::string(allocator_names[icv.allocator - 1]));
   }
-  if (verbose) line("MUSUBI", "nested regions serialised, tasks executed at once");
+  if (verbose) line("MUSUBI", "tasks executed at once");
   return text + "OPENMP DISPLAY ENVIRONMENT END\n";
 }
 

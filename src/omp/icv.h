@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace musubi::omp {
 
@@ -21,6 +22,9 @@ struct RunSchedule {
 // The number of the host: equal to the number of other devices.
 inline constexpr int initial_device = 0;
 
+inline constexpr std::uint32_t no_thread_limit = 0x7fffffff;
+inline constexpr std::uint32_t active_levels_supported = 255;
+
 // The variables of a task's data environment; inherited at each region.
 struct Icv {
   std::uint32_t threads = 1;  // nthreads-var
@@ -28,7 +32,7 @@ struct Icv {
   std::uint32_t max_active_levels = 1;
   bool dynamic = false;
   std::int32_t default_device = 0;
-  std::uint32_t thread_limit = 0x7fffffff;  // thread-limit-var
+  std::uint32_t thread_limit = no_thread_limit;  // thread-limit-var
   std::uint32_t teams = 0;                  // nteams-var; 0: not set
   std::uint32_t teams_thread_limit = 0;     // teams-thread-limit-var; 0: not set
   std::uintptr_t allocator = 1;             // def-allocator-var: an omp_allocator_handle_t
@@ -45,6 +49,8 @@ using Warn = std::function<void(const std::string& line)>;
 
 struct Environment {
   Icv initial;
+  // nthreads-var by nesting level, as far as the variable lists numbers; empty: not set.
+  std::vector<std::uint32_t> threads_of_levels;
   bool cancellation = false;
   bool target_mandatory = false;  // OMP_TARGET_OFFLOAD
   std::uint32_t max_task_priority = 0;

@@ -10,6 +10,7 @@
 #include "omp/parallel.h"
 #include "omp/process.h"
 #include "omp/shared_memory.h"
+#include "omp/task_events.h"
 #include "omp/thread.h"
 #include "os/binding.h"
 #include "runtime/threads/tracing.h"
@@ -34,8 +35,11 @@ Job::Job(runtime::Runtime& runtime_of_process)
       self(runtime.self().value),
       words(runtime),
       locks(runtime),
-      team(runtime, words, nullptr),
-      pool(runtime, &run_member),
+      pool(runtime, &run_worker),
+      crew(pool),
+      team(runtime, words, crew, nullptr),
+      inner_teams(pool),
+      contention(words),
       nested_task_bytes_max(std::min<std::size_t>(1 << 20, runtime.settings().stack_bytes / 4)) {}
 
 void Job::refuse_outside(const char* construct) {
@@ -63,6 +67,7 @@ void start(runtime::Runtime& runtime, bool stacks_hold_storage, std::int64_t clo
   job->clock_offset_ns = clock_offset_ns;
   runtime.synchronization().set_release_listener(&job->unreleased_singles);
   const bool speaks = job->self == 0;
+  serve_task_events(runtime);
   job->environment = read_environment(job->team.threads().all(), &config::environment_variable,
                                       [speaks](const std::string& line) {
                                         if (speaks) print("musubi: " + line + "\n");
@@ -90,10 +95,10 @@ void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_fram
   adopt_stack(stack, first_frame);
   os::note_bound_thread();
   Thread& thread = this_thread();
-  initialise_thread(thread);
-  runtime::name_thread(runtime::ThreadRole::main, 0);
   Job& job = Job::require("omp::adopt_main_thread");
   thread.forks = job.self == 0;
+  initialise_thread(thread);
+  runtime::name_thread(runtime::ThreadRole::main, 0);
   job.state_at_start = os::thread_state();
   job.runtime.threads().set_count(job.team.threads().on(job.self));
   job.runtime.synchronization().end_region();

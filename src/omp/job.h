@@ -1,11 +1,14 @@
 // The state of OpenMP in a process.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <string_view>
 
+#include "omp/contention_group.h"
 #include "omp/icv.h"
+#include "omp/inner_teams.h"
 #include "omp/locks.h"
 #include "omp/open_singles.h"
 #include "omp/pool.h"
@@ -31,6 +34,13 @@ struct Job {
     return *current_;
   }
 
+  // The control variables of a thread outside all regions whose teams have threads of this rank only.
+  Icv icv_of_rank() const {
+    Icv icv = environment.initial;
+    if (environment.threads_of_levels.empty()) icv.threads = std::min(icv.threads, team.threads().on(self));
+    return icv;
+  }
+
   runtime::Runtime& runtime;
   const std::uint32_t ranks;
   const std::uint32_t self;
@@ -39,8 +49,11 @@ struct Job {
   std::int64_t clock_offset_ns = 0;  // from this host's clock to rank 0's
   TeamWords words;
   Locks locks;
-  Team team;  // over the ranks
   Pool pool;
+  Crew crew;
+  Team team;  // over the ranks
+  InnerTeams inner_teams;
+  ContentionGroup contention;  // of the thread that runs main
   const std::size_t nested_task_bytes_max;  // limit of stack use by nested tasks; further ones are postponed
   UnreleasedSingles unreleased_singles;
   void (*before_region)() = nullptr;    // process.h

@@ -8,6 +8,7 @@
 #include "omp/job.h"
 #include "omp/open_singles.h"
 #include "omp/shared_memory.h"
+#include "omp/task_waits.h"
 #include "omp/tasks.h"
 #include "omp/team.h"
 #include "omp/worksharing.h"
@@ -22,13 +23,19 @@ void enter(ImplicitTask& task, const Region& region, Team* team, std::uint32_t n
   Thread& thread = this_thread();
   task.parent = &current_task();
   task.outer = thread.implicit;
+  task.ancestor = team != nullptr && team->opener() != nullptr ? team->opener() : task.outer;
   MUSUBI_CHECK((team != nullptr) == (region.size > 1) && number < region.size);
-  MUSUBI_CHECK(team == nullptr || team->parent == task.outer->team);
+  MUSUBI_CHECK(team == nullptr || team != task.outer->team);
   task.team = team;
+  if (team != nullptr) task.seat = &team->tasks().seat(number - team->first_here());
+  const bool over_ranks = team != nullptr && team->inner == nullptr;
+  task.contention = over_ranks ? &Job::current()->contention : task.ancestor->contention;
   task.size = region.size;
   task.number = number;
   task.level = region.level;
-  task.active_level = region.size > 1 ? task.outer->active_level + 1 : task.outer->active_level;
+  task.active_level = task.ancestor->active_level + (region.size > 1 ? 1 : 0);
+  task.first_awaited = task.ancestor->first_awaited;
+  task.last_awaited = task.ancestor->last_awaited;
   task.icv = region.icv;
   task.loops = region.loops;
   task.singles = region.singles;
@@ -40,30 +47,60 @@ void enter(ImplicitTask& task, const Region& region, Team* team, std::uint32_t n
   if (region.loop != nullptr) loop_begin(task, *region.loop);
 }
 
-void leave(ImplicitTask& task) {
-  MUSUBI_CHECK(this_thread().task == &task && this_thread().implicit == &task && task.outer != nullptr);
+// Its last constructs.
+void end_constructs(ImplicitTask& task) {
   end_own_single(task);
   if (cancellation_enabled()) loop_end(task);
+}
+
+void leave(ImplicitTask& task) {
+  MUSUBI_CHECK(this_thread().task == &task && this_thread().implicit == &task && task.outer != nullptr);
+  end_constructs(task);
+  leave_seat(task);
   free_construct_memory(task);
   this_thread().implicit = task.outer;
   this_thread().task = task.parent;
   runtime::note_team(task.outer->number, task.outer->size > 1 ? task.outer->size : 0);
 }
 
-// Ends the open groups of a thread that leaves a cancelled region, down to the region's own group, if any.
-void leave_groups(ImplicitTask& task, const TaskGroup* own) {
-  while (task.group != own) group_end();
+// The member's tasks take part in the reductions of the region.
+void enter_group(ImplicitTask& task, TaskReductions& reductions) {
+  group_begin(TaskGroup::Kind::region);
+  task.group->reductions = &reductions;
 }
 
-bool opens_team(const ImplicitTask& member, const Icv& icv) {
-  if (!this_thread().forks || member.active_level != 0 || icv.max_active_levels == 0) return false;
-  const Job* job = Job::current();
-  return job != nullptr && !job->team.is_open();
+// Ends the region's own group, and those that a thread leaves open in a cancelled region.
+void leave_groups(ImplicitTask& task) {
+  while (task.group != nullptr) group_end();
 }
 
-std::uint32_t team_size(std::uint32_t threads, const ImplicitTask& member, const Icv& icv) {
-  if (!opens_team(member, icv)) return 1;
+// The size that the region asks for.
+std::uint32_t wanted_size(std::uint32_t threads, const ImplicitTask& member, const Icv& icv) {
+  if (member.active_level >= icv.max_active_levels || Job::current() == nullptr) return 1;
   return std::min(threads == 0 ? icv.threads : threads, icv.thread_limit);
+}
+
+// With dyn-var, a team inside a rank has no more threads than the rank has left.
+std::uint32_t dynamic_size(const Job& job, std::uint32_t size) {
+  const std::uint32_t all = job.team.threads().on(job.self), busy = job.pool.busy() + 1;
+  return std::min(size, all > busy ? all - busy + 1 : 1);
+}
+
+// A smaller team over the ranks: where its members may open teams of their own, they are spread over the
+// ranks.
+Spacing spacing_of(const RegionRequest& request, const Icv& icv) {
+  switch (request.bind) {
+    case ProcBind::primary:
+      return Spacing::first;
+    case ProcBind::close:
+      return Spacing::close;
+    case ProcBind::spread:
+      return Spacing::spread;
+    case ProcBind::no:
+    case ProcBind::yes:
+      break;
+  }
+  return icv.max_active_levels > 1 ? Spacing::spread : Spacing::close;
 }
 
 // Threads that are new in a team of this size inherit it from the calling thread.
@@ -83,8 +120,8 @@ const InheritedState* inherited_from_here(Job& job) {
 // it.
 [[gnu::always_inline]] inline void open_team(Job& job, const Region& region, ImplicitTask& task) {
   Team& team = job.team;
-  team.open(region);
-  job.pool.reserve(team.members_here());
+  team.open(region, nullptr);
+  job.crew.reserve(team.members_here());
   if (job.ranks > 1) {
     if (job.before_region != nullptr) job.before_region();
     runtime::Synchronization& synchronization = job.runtime.synchronization();
@@ -95,13 +132,46 @@ const InheritedState* inherited_from_here(Job& job) {
     synchronization.barrier(payload);
     synchronization.begin_region(stores);
   }
-  job.pool.start(team.members_here());
+  job.crew.start(team, team.members_here());
 }
 
-}  // namespace
+// Result: null if the region is left with one thread.
+Team* open_inner_team(Job& job, Region& region, ImplicitTask& opener, const Icv& icv) {
+  if (icv.dynamic) region.size = dynamic_size(job, region.size);
+  const std::uint32_t counted = opener.contention->take(region.size - 1, icv.thread_limit);
+  region.size = counted + 1;
+  if (region.size == 1) return nullptr;
+  InnerTeam& inner = job.inner_teams.take(job.runtime);
+  inner.counted = counted;
+  region.loops = inner.loops;
+  region.singles = inner.singles;
+  inner.team.open(region, &opener);
+  inner.crew.reserve(region.size);
+  inner.crew.start(inner.team, region.size);
+  return &inner.team;
+}
 
-void run_member(std::uint32_t index) {
-  Team& team = Job::current()->team;
+void close_inner_team(Job& job, InnerTeam& inner, ImplicitTask& task) {
+  inner.loops = task.loops;
+  inner.singles = task.singles;
+  task.contention->give_back(inner.counted, task.parent->icv.thread_limit);
+  job.inner_teams.give_back(inner);
+}
+
+// The rank's first thread has ended its part: the members' tasks end, then the ranks meet.
+void join_team(Job& job, const ImplicitTask& task) {
+  note_stack(__builtin_frame_address(0));
+  Team& team = *task.team;
+  const runtime::Waiting wait(runtime::Wait::join);
+  run_tasks_until(*task.seat, nullptr, [&] { return team.crew.are_done(team.members_here()); });
+  run_tasks_to_the_end(*task.seat);
+  team.join();
+  if (team.inner == nullptr) job.runtime.synchronization().end_region();
+}
+
+// `end`(task) ends the part.
+template <class End>
+void run_member(Team& team, std::uint32_t index, End end) {
   MUSUBI_CHECK(team.is_open());
   const Region region = team.region();
   if (index >= team.members_kept()) {
@@ -110,59 +180,82 @@ void run_member(std::uint32_t index) {
   }
   ImplicitTask task;
   enter(task, region, &team, team.first_here() + index);
-  TaskGroup group{nullptr, TaskGroup::Kind::region, false, region.data};
-  if (region.grouped) task.group = &group;
+  if (region.reductions != nullptr) enter_group(task, *region.reductions);
   {
     const runtime::Traced traced(runtime::Event::parallel_region,
                                  reinterpret_cast<std::uintptr_t>(region.function));
     region.function(region.data);
   }
-  leave_groups(task, region.grouped ? &group : nullptr);
+  leave_groups(task);
+  end_constructs(task);
+  free_construct_memory(task);
+  end(task);
   leave(task);
+}
+
+}  // namespace
+
+void run_worker(Team& team, std::uint32_t index, Pool::Worker& worker) {
+  run_member(team, index, [&](const ImplicitTask& task) {
+    const runtime::Waiting wait(runtime::Wait::region);
+    TaskSeat& seat = *task.seat;
+    const std::uint32_t session = seat.arena->session();
+    worker.rest(seat.arena->bell(), [&](auto over) { help_until(seat, session, over); });
+  });
 }
 
 void serve_region(Job& job, const runtime::BarrierPayload& fork) {
   Team& team = job.team;
-  team.open(decode_fork(fork, job.environment.initial));
+  team.open(decode_fork(fork, job.environment.initial), nullptr);
   const std::uint32_t members = team.members_here();
   if (members == 0) {
     team.attend();
     return team.close();
   }
-  job.pool.reserve(members);
+  job.crew.reserve(members);
   job.runtime.synchronization().begin_region(team.region().stores());
-  job.pool.start(members);
-  run_member(0);
-  note_stack(__builtin_frame_address(0));
-  const runtime::Waiting wait(runtime::Wait::join);
-  job.pool.finish(members, [&] { return team.work_while(runtime::Wait::join); });
-  team.join();
-  job.runtime.synchronization().end_region();
+  job.crew.start(team, members);
+  run_member(team, 0, [&](const ImplicitTask& task) { join_team(job, task); });
   team.close();
 }
 
-std::uint32_t team_size(std::uint32_t threads) {
-  return team_size(threads, implicit_task(), current_task().icv);
+bool opens_over_ranks(const Job& job, const ImplicitTask& member) {
+  return this_thread().forks && member.active_level == 0 && !job.team.is_open();
+}
+
+std::uint32_t team_size_max(std::uint32_t threads) {
+  return wanted_size(threads, implicit_task(), current_task().icv);
 }
 
 [[gnu::noinline]] void begin_parallel(const RegionRequest& request, ImplicitTask& task) {
   Job::refuse_if_left();
-  const ImplicitTask& outer = implicit_task();
+  ImplicitTask& outer = implicit_task();
   const Icv& icv = this_thread().task->icv;
   Region region;
   region.function = request.function;
   region.data = request.data;
-  region.size = team_size(request.threads, outer, icv);
+  region.size = wanted_size(request.threads, outer, icv);
   region.level = outer.level + 1;
   region.icv = icv;
   region.loops = outer.loops;
   region.singles = outer.singles;
   region.loop = request.loop;
-  region.grouped = request.grouped;
+  region.reductions = request.reductions;
+  if (Job* const job = Job::current()) {
+    const auto& levels = job->environment.threads_of_levels;
+    if (region.level < levels.size()) region.icv.threads = levels[region.level];
+  }
   if (region.size == 1) return enter(task, region, nullptr, 0);
   region.modes = os::floating_point_modes();
   Job& job = *Job::current();
+  if (!opens_over_ranks(job, outer)) {
+    end_own_single(outer);
+    Team* const team = open_inner_team(job, region, outer, icv);
+    return enter(task, region, team, 0);
+  }
+  region.spacing = spacing_of(request, icv);
   if (region.size > job.team.region().size) region.inherited = inherited_from_here(job);
+  job.contention.take(region.size - 1, icv.thread_limit);
   open_team(job, region, task);
   enter(task, region, &job.team, 0);
 }
@@ -171,33 +264,33 @@ void end_parallel() {
   ImplicitTask& task = implicit_task();
   if (Team* const team = task.team) {
     Job& job = *Job::current();
-    end_own_single(task);
-    if (cancellation_enabled()) loop_end(task);
-    const runtime::Waiting wait(runtime::Wait::join);
-    job.pool.finish(team->members_here(), [&] { return team->work_while(runtime::Wait::join); });
-    team->join();
-    job.runtime.synchronization().end_region();
+    end_constructs(task);
+    join_team(job, task);
     forget_cancellation(task);
     team->close();
-    task.outer->loops = task.loops;
-    task.outer->singles = task.singles;
+    if (team->inner != nullptr) {
+      close_inner_team(job, *team->inner, task);
+    } else {
+      job.contention.give_back(task.size - 1, task.parent->icv.thread_limit);
+      task.outer->loops = task.loops;
+      task.outer->singles = task.singles;
+    }
   }
   leave(task);
 }
 
 std::uint32_t parallel(const RegionRequest& request) {
   ImplicitTask task;
-  TaskGroup group{nullptr, TaskGroup::Kind::region, false, request.data};
   note_stack(__builtin_frame_address(0));
   begin_parallel(request, task);
-  if (request.grouped) task.group = &group;
+  if (request.reductions != nullptr) enter_group(task, *request.reductions);
   const std::uint32_t size = task.size;
   {
     const runtime::Traced traced(runtime::Event::parallel_region,
                                  reinterpret_cast<std::uintptr_t>(request.function));
     request.function(request.data);
   }
-  leave_groups(task, request.grouped ? &group : nullptr);
+  leave_groups(task);
   note_stack(__builtin_frame_address(0));
   end_parallel();
   return size;
@@ -205,7 +298,8 @@ std::uint32_t parallel(const RegionRequest& request) {
 
 InitialTaskScope::InitialTaskScope() {
   ImplicitTask& around = implicit_task();
-  task_.outer = &around;
+  task_.outer = task_.ancestor = &around;
+  task_.contention = &contention_;
   task_.parent = &current_task();
   task_.icv = task_.parent->icv;
   task_.loops = around.loops;

@@ -14,27 +14,43 @@
 
 namespace musubi::omp {
 
-void Pool::reserve(std::uint32_t members) {
-  if (members <= threads_) return;
-  if (members > threads_max) {
-    end_job(runtime_,
-            "a team needs more than 4096 threads on one rank: ask for fewer threads, or run more ranks");
-  }
-  runtime_.threads().set_count(members);
-  while (threads_ < members) create_worker();
+Pool::Worker& Pool::take() {
+  busy_.fetch_add(1, std::memory_order_relaxed);
+  lock_.lock();
+  Worker* const worker = idle_;
+  if (worker != nullptr) idle_ = worker->next_;
+  lock_.unlock();
+  if (worker == nullptr) return create();
+  worker->next_ = nullptr;
+  return *worker;
 }
 
-void Pool::create_worker() {
+void Pool::give_back(Worker* first, Worker* last, std::uint32_t count) {
+  lock_.lock();
+  last->next_ = idle_;
+  idle_ = first;
+  lock_.unlock();
+  busy_.fetch_sub(count, std::memory_order_relaxed);
+}
+
+Pool::Worker& Pool::create() {
+  const std::uint32_t number = threads_.fetch_add(1);
+  if (number >= threads_max) {
+    end_job(runtime_,
+            "the teams need more than 4096 threads on one rank: ask for fewer threads, or run more ranks");
+  }
+  runtime_.threads().set_count(number + 1);
   Worker* worker = make_private<Worker>();
-  worker->pool = this;
-  worker->index = threads_;
-  worker->stack = runtime_.threads().take_stack();
+  worker->pool_ = this;
+  worker->number_ = number;
+  worker->is_bound_ = os::has_binding();
+  worker->stack_ = runtime_.threads().take_stack();
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   // The C library puts the thread's TLS on the stack that it is given: this makes threadprivate data
   // reachable by address from other ranks (copyin).
-  pthread_attr_setstack(&attributes, worker->stack.low,
-                        static_cast<std::size_t>(worker->stack.high - worker->stack.low));
+  pthread_attr_setstack(&attributes, worker->stack_.low,
+                        static_cast<std::size_t>(worker->stack_.high - worker->stack_.low));
   pthread_t thread;
   const int error = pthread_create(&thread, &attributes, &Pool::run, worker);
   pthread_attr_destroy(&attributes);
@@ -43,39 +59,68 @@ void Pool::create_worker() {
                           "; raise the limit on processes (ulimit -u) or ask for fewer threads");
   }
   pthread_detach(thread);
-  workers_[threads_++] = worker;
+  return *worker;
 }
 
 void* Pool::run(void* argument) {
   auto& worker = *static_cast<Worker*>(argument);
-  Pool& pool = *worker.pool;
+  Pool& pool = *worker.pool_;
   pool.runtime_.threads().attach();
-  runtime::name_thread(runtime::ThreadRole::team, worker.index);
-  adopt_stack(worker.stack, __builtin_frame_address(0));
-  os::note_bound_thread();
+  runtime::name_thread(runtime::ThreadRole::team, worker.number_);
+  adopt_stack(worker.stack_, __builtin_frame_address(0));
+  if (worker.is_bound_) os::note_bound_thread();
   note_stack(__builtin_frame_address(0));
-  for (std::uint32_t served = 0;; ++served) {
+  while (true) {
     {
       const runtime::Waiting wait(runtime::Wait::region);
-      while (worker.orders.load(std::memory_order_acquire) == served)
-        pool.runtime_.threads().wait_local(&worker.orders, served);
+      while (worker.orders_.load(std::memory_order_acquire) == worker.served_)
+        pool.runtime_.threads().wait_local(&worker.orders_, worker.served_);
     }
-    pool.part_(worker.index);
+    pool.part_(*worker.team_, worker.index_, worker);
     note_stack(__builtin_frame_address(0));
-    const std::uint32_t expected = pool.expected_;
-    if (pool.done_.fetch_add(1, std::memory_order_acq_rel) + 1 == expected)
-      pool.runtime_.threads().wake_local(&pool.done_);
   }
 }
 
-void Pool::start(std::uint32_t members) {
+void Pool::Worker::count_as_done() {
+  ++served_;
+  note_stack(__builtin_frame_address(0));
+  Crew& crew = *crew_;
+  Bell& bell = *bell_.load(std::memory_order_relaxed);
+  const std::uint32_t expected = crew.expected_;
+  // Afterwards the thread may belong to another crew.
+  if (crew.done_.fetch_add(1, std::memory_order_acq_rel) + 1 == expected) bell.ring();
+}
+
+void Crew::reserve(std::uint32_t members) {
+  for (; members_ < members; ++members_) {
+    Pool::Worker& worker = pool_.take();
+    worker.crew_ = this;
+    (first_ == nullptr ? first_ : last_->next_) = &worker;
+    last_ = &worker;
+  }
+}
+
+void Crew::disband() {
+  if (first_ == nullptr) return;
+  pool_.give_back(first_, last_, members_ - 1);
+  first_ = last_ = nullptr;
+  members_ = 1;
+}
+
+void Crew::start(Team& team, std::uint32_t members) {
   if (members <= 1) return;
   expected_ = members - 1;
   done_.store(0, std::memory_order_relaxed);
-  for (std::uint32_t index = 1; index < members; ++index) {
-    auto& orders = workers_[index]->orders;
-    orders.store(orders.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    runtime_.threads().wake_local(&orders);
+  Pool::Worker* worker = first_;
+  for (std::uint32_t index = 1; index < members; ++index, worker = worker->next_) {
+    worker->team_ = &team;
+    worker->index_ = index;
+    worker->orders_.store(worker->orders_.load(std::memory_order_relaxed) + 1);
+    if (worker->is_resting_.load()) {
+      worker->bell_.load(std::memory_order_relaxed)->ring();
+    } else {
+      pool_.runtime_.threads().wake_local(&worker->orders_);
+    }
   }
 }
 

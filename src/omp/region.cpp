@@ -5,10 +5,11 @@
 namespace musubi::omp {
 namespace {
 
-// Word 0 of a fork: kind, level, flags and schedule, then the size of the team.
-constexpr unsigned level_shift = 8, levels_max_shift = 16, schedule_shift = 24, size_shift = 32;
-constexpr std::uint64_t schedule_mask = 7, monotonic_bit = 8, dynamic_bit = 16, grouped_bit = 32,
-                        details_bit = 64;
+// Word 0 of a fork: kind, level, flags and schedule, then the size of the team and its spacing.
+constexpr unsigned level_shift = 8, levels_max_shift = 16, schedule_shift = 24, size_shift = 32,
+                   spacing_shift = 62;
+constexpr std::uint64_t size_mask = (std::uint64_t{1} << (spacing_shift - size_shift)) - 1;
+constexpr std::uint64_t schedule_mask = 7, monotonic_bit = 8, dynamic_bit = 16, details_bit = 32;
 constexpr unsigned store_bytes_shift = 48, x87_shift = 52;  // in word 1
 constexpr std::uint64_t store_bytes_mask = 15;              // at most 8
 constexpr unsigned vectors_shift = 48;                      // in word 2
@@ -18,14 +19,14 @@ constexpr std::uint64_t address_mask = (std::uint64_t{1} << 48) - 1;
 runtime::BarrierPayload encode_plainly(const Region& region) {
   const Icv& icv = region.icv;
   const std::uint64_t bits = static_cast<std::uint64_t>(icv.schedule.kind) |
-                             (icv.schedule.monotonic ? monotonic_bit : 0) | (icv.dynamic ? dynamic_bit : 0) |
-                             (region.grouped ? grouped_bit : 0);
+                             (icv.schedule.monotonic ? monotonic_bit : 0) | (icv.dynamic ? dynamic_bit : 0);
   runtime::BarrierPayload payload{};
   // Levels beyond 255 exist only in serialised regions around this one; workers are never asked for them.
   payload[0] = static_cast<std::uint64_t>(BarrierKind::fork) |
                std::uint64_t{std::min(region.level, 255u)} << level_shift |
                std::uint64_t{std::min(icv.max_active_levels, 255u)} << levels_max_shift |
-               bits << schedule_shift | std::uint64_t{region.size} << size_shift;
+               bits << schedule_shift | std::uint64_t{region.size} << size_shift |
+               static_cast<std::uint64_t>(region.spacing) << spacing_shift;
   payload[1] = reinterpret_cast<std::uintptr_t>(region.function) | std::uint64_t{region.modes.x87}
                                                                        << x87_shift;
   payload[2] = reinterpret_cast<std::uintptr_t>(region.data) | std::uint64_t{region.modes.vectors}
@@ -46,8 +47,8 @@ Region decode_plainly(const runtime::BarrierPayload& payload, const Icv& initial
   region.icv.schedule.kind = static_cast<Schedule>(bits & schedule_mask);
   region.icv.schedule.monotonic = (bits & monotonic_bit) != 0;
   region.icv.dynamic = (bits & dynamic_bit) != 0;
-  region.grouped = (bits & grouped_bit) != 0;
-  region.size = static_cast<std::uint32_t>(payload[0] >> size_shift);
+  region.size = static_cast<std::uint32_t>(payload[0] >> size_shift & size_mask);
+  region.spacing = static_cast<Spacing>(payload[0] >> spacing_shift);
   region.function = reinterpret_cast<Function>(payload[1] & address_mask);
   region.store_bytes = static_cast<std::uint32_t>(payload[1] >> store_bytes_shift & store_bytes_mask);
   region.data = reinterpret_cast<void*>(payload[2] & address_mask);
@@ -73,9 +74,10 @@ runtime::BarrierPayload encode_fork(const Region& region, const StoreBound& stor
   runtime::BarrierPayload payload = encode_plainly(region);
   payload[1] |= std::uint64_t{stores.bytes} << store_bytes_shift;
   const bool is_plain = stores.place_count == 0 && stores.of_stacks.bytes == 0;
-  if (is_plain && region.inherited == nullptr && decode_plainly(payload, initial).icv == region.icv)
+  const bool is_bare = region.inherited == nullptr && region.reductions == nullptr;
+  if (is_plain && is_bare && decode_plainly(payload, initial).icv == region.icv)
     return payload;
-  details = {region.loop, region.icv, stores, region.inherited};
+  details = {region.loop, region.icv, stores, region.inherited, region.reductions};
   payload[0] |= details_bit << schedule_shift;
   payload[5] = (payload[5] & ~address_mask) | reinterpret_cast<std::uintptr_t>(&details);
   return payload;
@@ -89,6 +91,7 @@ Region decode_fork(const runtime::BarrierPayload& payload, const Icv& initial) {
     region.loop = region.details->loop;
     region.icv = region.details->icv;
     region.inherited = region.details->inherited;
+    region.reductions = region.details->reductions;
   }
   return region;
 }

@@ -6,10 +6,13 @@
 #include "base/store_bound.h"
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
+#include "omp/placement.h"
 #include "os/thread_state.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::omp {
+
+struct TaskReductions;
 
 using Function = void (*)(void*);
 
@@ -25,6 +28,7 @@ struct RegionDetails {
   Icv icv;
   StoreBound stores;
   const InheritedState* inherited = nullptr;  // null: new threads are as the rank's were at the start
+  TaskReductions* reductions = nullptr;
 };
 
 // Data for every member. Plain data.
@@ -32,17 +36,18 @@ struct Region {
   Function function = nullptr;
   void* data = nullptr;
   std::uint32_t size = 1;
-  std::uint32_t level = 1;  // of the region; its active level is 1, since nested regions are serialised
+  std::uint32_t level = 1;  // of the region
   Icv icv;
   std::uint32_t loops = 0;  // constructs that the job has met so far
   std::uint32_t singles = 0;
   os::FloatingPointModes modes;  // of the thread that opens it; new threads begin with them
-  bool grouped = false;          // the tasks of each member are a group: the region has reductions over tasks
+  Spacing spacing = Spacing::close;
   // The loop that a combined construct starts; on the master's stack, which is shared.
   const LoopSpecification* loop = nullptr;
   // Bound of its code's stores: no store is narrower, except those that the details list.
   std::uint32_t store_bytes = 1;
   const InheritedState* inherited = nullptr;
+  TaskReductions* reductions = nullptr;  // over tasks: the tasks of each member are a group that has them
   const RegionDetails* details = nullptr;
 
   StoreBound stores() const {

@@ -3,210 +3,133 @@
 #include <alloca.h>
 
 #include <algorithm>
-#include <cstring>
-#include <new>
 
 #include "omp/cancellation.h"
-#include "omp/iteration_space.h"
 #include "omp/job.h"
-#include "omp/shared_memory.h"
-#include "runtime/threads/waiting.h"
+#include "omp/running_tasks.h"
+#include "omp/task_waits.h"
 
 namespace musubi::omp {
-
-// In shared memory, as a task's data otherwise are on a shared stack; its data follow.
-struct PostponedTask {
-  PostponedTask* next;
-  Function function;
-  void* data;
-  Icv icv;
-  TaskGroup* group;
-  bool final;
-};
-
 namespace {
 
-void close_group(Task& task) {
-  TaskGroup* group = task.group;
-  task.group = group->outer;
-  delete group;
-}
-
-void add_last(PostponedTasks& tasks, PostponedTask* added) {
-  (tasks.first == nullptr ? tasks.first : tasks.last->next) = added;
-  tasks.last = added;
-}
-
-PostponedTask* take_first(PostponedTasks& tasks) {
-  PostponedTask* const first = tasks.first;
-  if (first != nullptr) tasks.first = first->next;
-  return first;
-}
-
-// Moves `given` before all other tasks: a task's tasks run before its siblings, so that few are postponed at
-// a time.
-void give_first(PostponedTasks& tasks, PostponedTasks& given) {
-  if (given.first == nullptr) return;
-  given.last->next = tasks.first;
-  if (tasks.first == nullptr) tasks.last = given.last;
-  tasks.first = given.first;
-  given.first = nullptr;
-}
-
-void run_postponed_tasks_of(Task& task);
-
-// The calling thread runs an explicit task during the lifetime of this.
-class TaskScope {
- public:
-  // `leaves`: the tasks that are still postponed at its end go to the task around it.
-  TaskScope(const ExplicitTask& task, bool leaves)
-      : thread_(this_thread()),
-        task_(task),
-        group_(task.group),
-        leaves_(leaves),
-        noted_(runtime::note_task(reinterpret_cast<std::uintptr_t>(task.function))) {
-    thread_.task = &task_;
-  }
-  TaskScope(const TaskScope&) = delete;
-  TaskScope& operator=(const TaskScope&) = delete;
-  ~TaskScope() {
-    runtime::note_task(noted_);
-    thread_.task = task_.parent;
-  }
-
-  void run() {
-    task_.function(task_.data);
-    while (task_.group != group_) group_end();  // of a cancelled task
-    if (leaves_) {
-      give_first(task_.parent->postponed, task_.postponed);
-    } else {
-      run_postponed_tasks_of(task_);
-    }
-  }
-
- private:
-  Thread& thread_;
-  ExplicitTask task_;
-  TaskGroup* const group_;
-  const bool leaves_;
-  std::uint64_t noted_;  // the task around it, for reports
-};
-
 ExplicitTask made_by(const TaskRequest& request, void* data, Task& parent, const void* frame) {
-  const auto first = parent.first_frame != 0 ? parent.first_frame : reinterpret_cast<std::uintptr_t>(frame);
-  return {{&parent, parent.icv, parent.group, 0, parent.final || request.final, first, {}},
-          request.function,
-          data};
+  ExplicitTask task;
+  task.parent = &parent;
+  task.icv = parent.icv;
+  task.group = parent.group;
+  task.final = parent.final || request.final;
+  task.first_frame = first_frame_in(parent, frame);
+  task.depth = parent.depth + 1;
+  task.function = request.function;
+  task.data = data;
+  return task;
 }
 
-// An undeferred task inside another task leaves its postponed tasks to that task, which runs them on its own
-// frame.
-bool leaves_tasks(const TaskRequest& request, const Task& parent) {
-  return !request.deferred && parent.first_frame != 0;
+// A thread that is alone has no barrier at which its deferred tasks would run: they run when its outermost
+// task has ended.
+[[gnu::noinline]] void run_tasks_of_lone_thread(TaskSeat& seat) {
+  while (TaskRecord* const record = seat.arena->find(seat, nullptr)) run_record(*record);
 }
 
-[[gnu::noinline]] void run_postponed_tasks_of(Task& task) {
-  while (PostponedTask* const next = take_first(task.postponed)) {
-    if (!drops_tasks(next->group)) {
-      TaskScope(
-          {{&task, next->icv, next->group, 0, next->final, task.first_frame, {}}, next->function, next->data},
-          true)
-          .run();
-    }
-    note_stack(__builtin_frame_address(0));
-    free_shared(next);
+[[gnu::always_inline]] inline void run_at_once(const TaskRequest& request, Task& parent, const void* frame) {
+  void* data = request.data;
+  const bool copies = request.copy != nullptr || request.bounds != nullptr;
+  if (copies) data = aligned(alloca(request.bytes + request.alignment - 1), request.alignment);
+  {
+    RunningTask task(made_by(request, data, parent, frame));
+    if (copies) copy_data(request, data);
+    task.run(request.abi);
   }
+  if (parent.first_frame != 0) return;
+  const ImplicitTask& member = implicit_task();
+  if (member.team == nullptr && member.seat != nullptr) run_tasks_of_lone_thread(*member.seat);
 }
 
-// Whether a new task of `parent` must wait. It must while other tasks of `parent` wait, to keep the order.
-bool is_postponed(const TaskRequest& request, const Task& parent, const void* frame) {
-  if (!request.deferred || parent.final) return false;
-  if (parent.postponed.first != nullptr) return true;
-  const Job* const job = Job::current();
-  // The program may have switched to another stack, which then counts as far.
-  return job != nullptr && parent.first_frame != 0 &&
-         parent.first_frame - reinterpret_cast<std::uintptr_t>(frame) > job->nested_task_bytes_max;
-}
-
-void copy_data(const TaskRequest& request, void* to) {
-  if (request.copy != nullptr) {
-    request.copy(to, request.data);
-  } else if (request.bytes != 0) {
-    std::memcpy(to, request.data, request.bytes);
+[[gnu::noinline]] void defer(const TaskRequest& request, Task& parent, TaskSeat& seat) {
+  TaskRecord& record = make_record(request, parent, seat);
+  if (request.keeps_data) {
+    record.data = request.data;
+    record.owns_data = false;
+  } else {
+    copy_data(request, data_of_new(record, request.bytes, request.alignment, request.copy == nullptr));
   }
+  if (request.event != 0) record.event = expect_task_event(request.event, record);
+  if (!request.dependences.empty()) {
+    record.node = DependenceNode::make();
+    dependences_of(*record.parent).add(record, request.dependences);
+    if (record.predecessors.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  }
+  seat.arena->put(&seat, record);
 }
 
-// Result: the copy of the task's data; null: no memory, the task must run at once.
-void* postpone(const TaskRequest& request, Task& parent) {
-  note_stack(__builtin_frame_address(0));
-  const std::size_t alignment = std::max(request.alignment, alignof(PostponedTask));
-  const std::size_t data_at = (sizeof(PostponedTask) + alignment - 1) / alignment * alignment;
-  void* const memory = allocate_shared(alignment, data_at + request.bytes);
-  if (memory == nullptr) return nullptr;
-  void* const data = static_cast<std::byte*>(memory) + data_at;
-  copy_data(request, data);
-  add_last(parent.postponed, new (memory) PostponedTask{nullptr, request.function, data, parent.icv,
-                                                        parent.group, request.final});
-  return data;
+// Whether the earlier children of `parent` let such a task start.
+bool is_free(const Task& parent, std::span<const Dependence> dependences) {
+  return parent.family == nullptr || parent.family->dependences == nullptr ||
+         parent.family->dependences->is_free(dependences);
 }
 
-void* aligned(void* memory, std::size_t alignment) {
-  const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  return reinterpret_cast<void*>((address + alignment - 1) & ~(alignment - 1));
+// Waits for the tasks on which a task of the calling task with these dependences depends.
+void wait_for_predecessors(Task& parent, std::span<const Dependence> dependences) {
+  if (is_free(parent, dependences)) return;
+  const runtime::Waiting wait(runtime::Wait::tasks);
+  TaskSeat& seat = *implicit_task().seat;
+  TaskRecord stub;
+  stub.kind = TaskKind::stub;
+  stub.group = &seat.arena->tasks();
+  parent.family->dependences->add(stub, dependences);
+  if (stub.predecessors.fetch_sub(1, std::memory_order_acq_rel) == 1) return;
+  run_tasks_until(seat, parent.family, [&] {
+    return stub.predecessors.load(std::memory_order_acquire) == TaskRecord::stub_is_ready;
+  });
+}
+
+// An undeferred task whose end its creator must await.
+void run_until_fulfilled(const TaskRequest& request, Task& parent, TaskSeat& seat) {
+  group_begin(TaskGroup::Kind::worksharing);
+  defer(request, parent, seat);
+  group_end();
+}
+
+// Tasks with dependences or an event.
+[[gnu::noinline]] void run_related_task(const TaskRequest& request, Task& parent, const void* frame) {
+  const bool may_wait = request.deferred && !parent.final;
+  if (!may_wait) wait_for_predecessors(parent, request.dependences);
+  if (request.event != 0) {
+    TaskSeat& seat = seat_of(implicit_task());
+    return may_wait ? defer(request, parent, seat) : run_until_fulfilled(request, parent, seat);
+  }
+  if (may_wait) {
+    TaskSeat* const seat = implicit_task().seat;
+    const bool wanted = seat != nullptr && seat->arena->wants_task(*seat, parent.depth + 1);
+    if (wanted || !is_free(parent, request.dependences) || stack_is_used_up(parent, frame))
+      return defer(request, parent, seat_of(implicit_task()));
+  }
+  run_at_once(request, parent, frame);
 }
 
 }  // namespace
 
-void run_postponed_tasks() {
-  run_postponed_tasks_of(current_task());
+DependenceTable& dependences_of(Family& family) {
+  if (family.dependences == nullptr) family.dependences = DependenceTable::make();
+  return *family.dependences;
 }
 
 void run_task(const TaskRequest& request) {
   Task& parent = current_task();
   if (drops_tasks(parent.group)) return;
   const void* const frame = __builtin_frame_address(0);
-  if (is_postponed(request, parent, frame) && postpone(request, parent) != nullptr) return;
-  if (request.depends) run_postponed_tasks_of(parent);
-  void* data = request.data;
-  if (request.copy != nullptr)
-    data = aligned(alloca(request.bytes + request.alignment - 1), request.alignment);
-  TaskScope scope(made_by(request, data, parent, frame), leaves_tasks(request, parent));
-  if (request.copy != nullptr) request.copy(data, request.data);
-  scope.run();
-}
-
-void run_task_loop(const TaskLoopRequest& request) {
-  const std::uint64_t count = request.space.count;
-  if (count == 0) return;
-  std::uint64_t tasks = implicit_task().size;
-  if (request.number != 0) tasks = request.sized_by_grain ? count / request.number : request.number;
-  const bool exact = request.strict && request.sized_by_grain && request.number != 0;
-  if (exact) tasks = (count - 1) / request.number + 1;
-  tasks = std::clamp<std::uint64_t>(tasks, 1, count);
-  const TaskRequest& task = request.task;
-  Task& parent = current_task();
-  const void* const frame = __builtin_frame_address(0);
-  void* const own_data = aligned(alloca(task.bytes + task.alignment - 1), task.alignment);
-  for (std::uint64_t i = 0; i < tasks && !drops_tasks(parent.group); ++i) {
-    const Chunk share = exact ? Chunk{i * request.number, i + 1 == tasks ? count : (i + 1) * request.number}
-                              : static_share(count, tasks, i);
-    void* data = is_postponed(task, parent, frame) ? postpone(task, parent) : nullptr;
-    const bool now = data == nullptr;
-    if (now) copy_data(task, data = own_data);
-    request.set_bounds(data, request.space.value_at(share.first), request.space.bound_at(share.last));
-    if (now) TaskScope(made_by(task, data, parent, frame), leaves_tasks(task, parent)).run();
+  if (request.event != 0 || !request.dependences.empty()) return run_related_task(request, parent, frame);
+  if (request.deferred && !parent.final) {
+    TaskSeat* const seat = implicit_task().seat;
+    if (seat != nullptr && seat->arena->wants_task(*seat, parent.depth + 1))
+      return defer(request, parent, *seat);
+    if (stack_is_used_up(parent, frame)) return defer(request, parent, seat_of(implicit_task()));
   }
+  run_at_once(request, parent, frame);
 }
 
-void group_begin(TaskGroup::Kind kind) {
-  Task& task = current_task();
-  task.group = new TaskGroup{task.group, kind};
-}
-
-void group_end() {
-  Task& task = current_task();
-  run_postponed_tasks_of(task);
-  if (task.group != nullptr) close_group(task);
+void wait_for_dependences(std::span<const Dependence> dependences) {
+  wait_for_predecessors(current_task(), dependences);
 }
 
 }  // namespace musubi::omp

@@ -1,15 +1,23 @@
 #include "omp/team.h"
 
+#include <bit>
+
 #include "base/check.h"
 #include "omp/backoff.h"
 #include "omp/cancellation.h"
 #include "omp/job.h"
 #include "omp/open_singles.h"
+#include "omp/task_waits.h"
 #include "runtime/threads/tracing.h"
 #include "runtime/threads/waiting.h"
 
 namespace musubi::omp {
 namespace {
+
+// Tasks up to this depth are deferred even if no thread is hungry: large tasks lie ready when one comes.
+std::uint32_t depth_near_root(std::uint32_t threads) {
+  return threads == 1 ? 0 : 4 + static_cast<std::uint32_t>(std::bit_width(threads - 1));
+}
 
 // Whether the word holds an older number. Numbers wrap around.
 bool is_before(std::uint32_t seen, std::uint32_t number) {
@@ -18,27 +26,35 @@ bool is_before(std::uint32_t seen, std::uint32_t number) {
 
 }  // namespace
 
-Team::Team(runtime::Runtime& runtime_of_process, TeamWords& words_of_team, Team* enclosing)
+Team::Team(runtime::Runtime& runtime_of_process, TeamWords& words_of_team, Crew& crew_of_team,
+           InnerTeam* inner_team)
     : runtime(runtime_of_process),
       words(words_of_team),
-      parent(enclosing),
-      ranks(runtime.ranks()),
-      self(runtime.self().value),
-      threads_(runtime.settings(), ranks) {}
+      crew(crew_of_team),
+      inner(inner_team),
+      ranks(words.ranks()),
+      self(inner_team == nullptr ? runtime.self().value : 0),
+      threads_(runtime.settings(), ranks),
+      tasks_(&runtime.threads()) {}
 
-void Team::open(const Region& region) {
+void Team::open(const Region& region, ImplicitTask* opener) {
   MUSUBI_CHECK(!is_open());
   MUSUBI_CHECK(region.size > 1);
   region_ = region;
-  placement_ = Placement(region.size, threads_);
-  members_kept_ = members_here_;
+  opener_ = opener;
+  placement_ = Placement(region.size, threads_, region.spacing);
+  members_kept_ = inner == nullptr ? members_here_ : 0;
   members_here_ = placement_.members_on(self);
+  tasks_.open(members_here_, depth_near_root(region.size));
   cancelled_.store(false, std::memory_order_relaxed);
   open_.store(true, std::memory_order_relaxed);
 }
 
 void Team::close() {
   MUSUBI_CHECK(is_open());
+  tasks_.close();
+  // The threads of an inner team now serve other teams.
+  if (inner != nullptr) tasks_.bell().ring();
   open_.store(false, std::memory_order_relaxed);
 }
 
@@ -65,17 +81,23 @@ void Team::meet_ranks(Broadcast* broadcast) {
                          std::memory_order_relaxed);
 }
 
+// The rank's tasks have ended before the ranks meet.
 bool Team::meet(Broadcast* broadcast) {
   MUSUBI_CHECK(is_open());
-  const auto meet_others = [&] { meet_ranks(broadcast); };
+  TaskSeat& seat = *implicit_task().seat;
+  const auto meet_others = [&] {
+    run_tasks_to_the_end(seat);
+    meet_ranks(broadcast);
+  };
   if (!cancellation_enabled()) {
-    barrier_.arrive(runtime, members_here_, meet_others, [&] { return work_while(runtime::Wait::barrier); });
+    barrier_.arrive(tasks_.bell(), members_here_, meet_others,
+                    [&](auto over) { run_tasks_until(seat, nullptr, over); });
     return true;
   }
   if (is_cancelled()) return false;
   Backoff backoff(runtime::Wait::barrier);
   return barrier_.arrive_or_leave(members_here_, meet_others, [&] {
-    backoff.pause();
+    if (!run_one_task(seat, nullptr)) backoff.pause();
     return !is_cancelled();
   });
 }
@@ -145,20 +167,18 @@ std::uint32_t Team::newest_single() {
   return static_cast<std::uint32_t>(words.load(Rank{0}, words::claimed_single));
 }
 
-bool work_while(runtime::Wait wait) noexcept {
-  const ImplicitTask* const task = this_thread().implicit;
-  return task != nullptr && task->team != nullptr && task->team->work_while(wait);
-}
-
 bool barrier(Broadcast* broadcast) {
   ImplicitTask& task = implicit_task();
   task.loops_since_barrier = 0;
   if (cancellation_enabled())
     ++task.barriers;  // only if necessary: it is on a stack, and each change there
                       // is released
-  if (task.team == nullptr) return true;
+  if (task.team == nullptr) {
+    if (task.seat != nullptr) run_tasks_to_the_end(*task.seat);
+    return true;
+  }
   end_own_single(task);
-  task.first_awaited = task.last_awaited;
+  if (task.team->ranks > 1) task.first_awaited = task.last_awaited;
   const runtime::Waiting wait(runtime::Wait::barrier);
   const runtime::Traced traced(runtime::Event::team_barrier, task.number);
   return task.team->meet(broadcast);

@@ -10,6 +10,7 @@
 
 #include "omp/backoff.h"
 #include "omp/placement.h"
+#include "omp/pool.h"
 #include "omp/process.h"  // for front ends that start the layer by this header
 #include "omp/region.h"
 #include "omp/team_words.h"
@@ -23,20 +24,18 @@ namespace musubi::omp {
 // The rank's members of a team meet; the last one to arrive calls `last` for all.
 class LocalBarrier {
  public:
-  // A waiting thread calls `work` before it sleeps, and does not sleep as long as the result is true.
-  template <class Last, class Work>
-  void arrive(runtime::Runtime& runtime, std::uint32_t members, Last last, Work work) {
+  // A waiting thread calls `wait`(over), which returns once over() is true; `bell` is rung for that.
+  template <class Last, class Wait>
+  void arrive(Bell& bell, std::uint32_t members, Last last, Wait wait) {
     const std::uint32_t generation = generation_.load(std::memory_order_acquire);
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
       arrived_.store(0, std::memory_order_relaxed);
       last();
       generation_.store(generation + 1, std::memory_order_release);
-      if (members > 1) runtime.threads().wake_local(&generation_);
+      if (members > 1) bell.ring();
       return;
     }
-    while (generation_.load(std::memory_order_acquire) == generation) {
-      if (!work()) runtime.threads().wait_local(&generation_, generation);
-    }
+    wait([&] { return generation_.load(std::memory_order_acquire) != generation; });
   }
 
   // The same if members may have left: a waiting thread loops over `pause` until the result is false. Result:
@@ -70,17 +69,22 @@ struct Broadcast {
   std::atomic<bool> sent{false};  // by a thread of this rank
 };
 
+struct InnerTeam;
+
 class Team {
  public:
-  // `enclosing`: the team whose member opens this team's regions; null: an initial task opens them. All
-  // outlive the team, which serves one region after the other. `words`: used by no other open team.
-  Team(runtime::Runtime& runtime, TeamWords& words, Team* enclosing);
+  // A team over the ranks of `words`. All outlive the team, which serves one region after the other. `words`:
+  // used by no other open team. `inner_team`: the object around a team inside this rank, else null.
+  Team(runtime::Runtime& runtime, TeamWords& words, Crew& crew, InnerTeam* inner_team);
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
   // Around a region. First thread of the rank, while no member works. REQUIRES: more than one member.
-  void open(const Region& region);
+  // `opener`: the task around the region, for all members of a team inside this rank; null: members have
+  // nothing around them but their own tasks.
+  void open(const Region& region, ImplicitTask* opener);
   void close();
+  ImplicitTask* opener() const noexcept { return opener_; }
   // Any thread.
   bool is_open() const noexcept { return open_.load(std::memory_order_relaxed); }
 
@@ -98,7 +102,8 @@ class Team {
   // the same broadcast. Result: whether the team met; false if the region was cancelled, and threads may not
   // have arrived.
   bool meet(Broadcast* broadcast);
-  // The end of the region: the ranks meet. First thread of the rank, after its members are done; blocks.
+  // The end of the region: the ranks meet. First thread of the rank, after its members are done and their
+  // tasks have ended; blocks.
   void join();
   // The same for a rank without members: takes part in all barriers of the ranks up to the join.
   void attend();
@@ -116,13 +121,13 @@ class Team {
   // The broadcast of that number; every member counts its own.
   Broadcast& broadcast_of(std::uint32_t number) noexcept { return broadcasts_[number % broadcasts_.size()]; }
 
-  // Work for waiting members, or null: none. Set while the team is closed.
-  IdleWork* idle_work = nullptr;
-  bool work_while(runtime::Wait wait) noexcept { return idle_work != nullptr && idle_work->run_piece(wait); }
+  // The deferred tasks of the rank's members.
+  TaskArena& tasks() noexcept { return tasks_; }
 
   runtime::Runtime& runtime;
   TeamWords& words;
-  Team* const parent;
+  Crew& crew;
+  InnerTeam* const inner;
   const std::uint32_t ranks;
   const std::uint32_t self;
   const ThreadsOfRanks& threads() const noexcept { return threads_; }
@@ -132,6 +137,7 @@ class Team {
   [[noreturn]] void report_disagreement();
 
   Region region_;
+  ImplicitTask* opener_ = nullptr;
   const ThreadsOfRanks threads_;
   Placement placement_{1, threads_};
   std::uint32_t members_here_ = 0;
@@ -143,6 +149,7 @@ class Team {
   // read this one.
   std::array<Broadcast, 2> broadcasts_{{{words::broadcasts}, {words::broadcasts + 1}}};
   LocalBarrier barrier_;
+  TaskArena tasks_;
 };
 
 // #pragma omp barrier by the calling thread: with release and acquire of shared memory. If a thread sent a

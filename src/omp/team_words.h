@@ -1,5 +1,5 @@
 // The team words of the runtime as the OpenMP layer uses them: their meaning, and one way to access them. A
-// job of one rank has no other rank to agree with, so its words are plain atomics of the process.
+// team inside one rank has no other rank to agree with, so its words are plain atomics of the process.
 #pragma once
 
 #include <array>
@@ -22,6 +22,7 @@ inline constexpr std::size_t open_single_count = 16;
 inline constexpr std::size_t cancelled_region = 36;  // rank 0: not 0 once the region was cancelled
 inline constexpr std::size_t cancelled_loop = 37;    // rank 0: 1 + barriers of the region before that loop
 inline constexpr std::size_t affinity_format = 38;   // rank 0: address of the text, once it was set
+inline constexpr std::size_t busy_threads = 39;      // rank 0: contention_group.h
 inline constexpr std::size_t loop_slots = 8192;
 inline constexpr std::size_t loop_slot_count = 256;
 inline constexpr std::size_t loop_slot_words = 8;
@@ -29,7 +30,7 @@ inline constexpr std::size_t doacross = 16384;  // chunk c: word c / ranks of ra
 inline constexpr std::size_t doacross_count = 1024;
 inline constexpr std::size_t end = doacross + doacross_count;
 
-static_assert(awaited_singles + open_single_count <= cancelled_region && affinity_format < loop_slots);
+static_assert(awaited_singles + open_single_count <= cancelled_region && busy_threads < loop_slots);
 static_assert(loop_slots + loop_slot_count * loop_slot_words <= doacross);
 static_assert(end <= runtime::Words::count);
 }  // namespace words
@@ -42,7 +43,10 @@ constexpr std::uint64_t channel_of(std::size_t index) {
 
 class TeamWords {
  public:
-  explicit TeamWords(runtime::Runtime& runtime) : runtime_(runtime), ranks_(runtime.ranks()) {
+  // For teams over all ranks.
+  explicit TeamWords(runtime::Runtime& runtime) : TeamWords(runtime, runtime.ranks()) {}
+  // `ranks`: all of the job's, or 1: for teams inside this rank.
+  TeamWords(runtime::Runtime& runtime, std::uint32_t ranks) : runtime_(runtime), ranks_(ranks) {
     if (ranks_ == 1) local_ = make_private<Local>();
   }
 

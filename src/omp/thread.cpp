@@ -9,7 +9,8 @@ thread_local constinit Thread thread_state{};
 void initialise_thread(Thread& thread) {
   const Job* job = Job::current();
   thread.initial = ImplicitTask{};
-  if (job != nullptr) thread.initial.icv = job->environment.initial;
+  if (job != nullptr) thread.initial.icv = thread.forks ? job->environment.initial : job->icv_of_rank();
+  thread.initial.contention = &thread.contention;
   thread.implicit = &thread.initial;
   thread.task = thread.implicit;
 }

@@ -5,9 +5,13 @@
 #include <cstdint>
 
 #include "omp/chunk_pace.h"
+#include "omp/contention_group.h"
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
 #include "omp/region.h"
+#include "omp/tasks/family.h"
+#include "omp/tasks/task_arena.h"
+#include "omp/tasks/task_group.h"
 #include "os/yield_meter.h"
 #include "runtime/api/runtime.h"
 #include "runtime/api/threads.h"
@@ -17,24 +21,6 @@ namespace musubi::omp {
 // A task: the state that it may change for itself alone, and its position. A thread's part of a region is a
 // task, too (ImplicitTask).
 
-// The tasks of a taskgroup, or of another construct that has reductions over tasks.
-struct TaskGroup {
-  enum class Kind : std::uint8_t { taskgroup, worksharing, region };
-
-  TaskGroup* outer;
-  Kind kind;
-  bool cancelled = false;
-  // The front end's data of the group's reductions, if it has any; for a region's group: the region's data.
-  void* reductions = nullptr;
-};
-
-// Deferred tasks (tasks.cpp), in the order of their creation.
-struct PostponedTask;
-struct PostponedTasks {
-  PostponedTask* first = nullptr;
-  PostponedTask* last = nullptr;  // valid unless the list is empty
-};
-
 struct Task {
   Task* parent = nullptr;      // the thread's previous task; null: none
   Icv icv;                     // ends with the task
@@ -43,7 +29,9 @@ struct Task {
   bool final = false;
   // Frame of the outermost explicit task that the thread runs in its innermost region; 0: none.
   std::uintptr_t first_frame = 0;
-  PostponedTasks postponed;  // made by this task, or left to it by tasks that it ran
+  std::uint32_t depth = 0;   // explicit tasks around it in its region, itself included
+  Family* family = nullptr;  // null until it makes a deferred task
+  Family* around = nullptr;  // of a deferred task: its parent's
 };
 
 // A task of `omp task` while a thread runs it, on that thread's stack.
@@ -79,8 +67,12 @@ struct ConstructMemory {
 
 // One implicit task: a thread's part of a parallel region. The initial task has no enclosing one.
 struct ImplicitTask : Task {
-  ImplicitTask* outer = nullptr;
+  ImplicitTask* outer = nullptr;     // of this thread
+  // The task that opened the region, of this rank: `outer`, or another thread's for members of inner teams.
+  ImplicitTask* ancestor = nullptr;
+  ContentionGroup* contention = nullptr;
   Team* team = nullptr;      // null: the task is alone
+  TaskSeat* seat = nullptr;  // where its deferred tasks are; null: alone, and there has been none
   std::uint32_t size = 1;    // of the team
   std::uint32_t number = 0;  // of this thread in it
   std::uint32_t level = 0;
@@ -108,6 +100,7 @@ struct Thread {
   ImplicitTask* implicit = nullptr;
   bool forks = false;    // the thread that runs main: it opens teams over the ranks
   ImplicitTask initial;  // task of a thread outside all regions
+  ContentionGroup contention;
   bool initialised = false;
   std::uint64_t mark = 0;  // as an owner of locks; 0: none yet
   os::YieldMeter yields;

@@ -58,6 +58,10 @@ void note_bound_thread() noexcept {
   }
 }
 
+bool has_binding() noexcept {
+  return bound_thread.id.load() != 0;
+}
+
 void unbind_thread() noexcept {
   if (is_bound) set_mask(mask_of_process);
 }

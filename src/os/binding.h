@@ -19,6 +19,8 @@ void bind_process(std::span<const std::uint32_t> processors) noexcept;
 // Registers the calling thread, which inherited its binding, for the queries below. It lives as long as the
 // process.
 void note_bound_thread() noexcept;
+// Whether the calling thread is registered, and its mask is still the binding.
+bool has_binding() noexcept;
 // Gives the calling thread the mask of the process.
 void unbind_thread() noexcept;
 

@@ -20,6 +20,7 @@ enum class Wait : std::uint32_t {
   turn,           // of an ordered region; object: the position in the loop
   iteration,      // of a doacross loop
   loop,           // a free slot for a loop, still used by an earlier loop
+  tasks,          // the end of tasks that the thread's task made, or on which it depends
   condition,      // condition variable; address
   signal,         // a condition that the program knows by its number: object
   once,           // an initialisation that another thread runs; address

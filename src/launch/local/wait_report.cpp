@@ -147,6 +147,8 @@ class Report {
         return "waits for an iteration that it depends on";
       case Wait::loop:
         return "waits for the end of a loop that other threads are still in";
+      case Wait::tasks:
+        return "waits for tasks that its task made or depends on";
       case Wait::condition:
         return "waits for condition variable " + data(thread.address);
       case Wait::signal:

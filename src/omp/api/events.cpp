@@ -1,22 +1,16 @@
-// Events of detached tasks, which are refused.
+// Events of detachable tasks.
 #include "omp/entry.h"
-#include "omp/job.h"
-
-namespace {
-
-[[noreturn]] void refuse() {
-  musubi::omp::unsupported("omp_fulfill_event", "let the task wait for its event itself, without detach");
-}
-
-}  // namespace
+#include "omp/tasks.h"
 
 extern "C" {
 
-MUSUBI_EXPORT void omp_fulfill_event() {
-  refuse();
+MUSUBI_EXPORT void omp_fulfill_event(musubi::omp::EventHandle event) {
+  MUSUBI_OMP_ENTRY();
+  musubi::omp::fulfil_task_event(event);
 }
-MUSUBI_EXPORT void omp_fulfill_event_() {
-  refuse();
+MUSUBI_EXPORT void omp_fulfill_event_(const musubi::omp::EventHandle* event) {
+  MUSUBI_OMP_ENTRY();
+  musubi::omp::fulfil_task_event(*event);
 }
 
 }  // extern "C"

@@ -13,13 +13,13 @@ using namespace musubi::omp;
 namespace {
 
 constexpr unsigned monotonic_flag = 0x80000000u;
-constexpr int levels_supported = 255;
+constexpr int levels_supported = active_levels_supported;
 
 // The implicit task at `level` around the calling thread, or null.
 const ImplicitTask* task_at(int level) {
   const ImplicitTask* task = &implicit_task();
   if (level < 0 || static_cast<std::uint32_t>(level) > task->level) return nullptr;
-  while (task->outer != nullptr && task->level > static_cast<std::uint32_t>(level)) task = task->outer;
+  while (task->ancestor != nullptr && task->level > static_cast<std::uint32_t>(level)) task = task->ancestor;
   return task;
 }
 
@@ -116,7 +116,8 @@ MUSUBI_EXPORT int omp_get_active_level() {
 MUSUBI_EXPORT int omp_get_ancestor_thread_num(int level) {
   const ImplicitTask* task = task_at(level);
   if (task == nullptr) return -1;
-  // A worker has no task for the levels around its region: these are serialised, or the initial one.
+  // A rank has no task for the levels around a region over the ranks that another one opened: these are
+  // serialised, or the initial one.
   return task->level == static_cast<std::uint32_t>(level) ? static_cast<int>(task->number) : 0;
 }
 MUSUBI_EXPORT int omp_get_team_size(int level) {

@@ -16,8 +16,15 @@ using gomp::specify_sections;
 
 namespace {
 
-void run(Function function, void* data, unsigned threads, const LoopSpecification& loop) {
-  parallel({function, data, threads, &loop, false});
+// The clause proc_bind; its numbers are those of omp_proc_bind_t.
+ProcBind bind_of(unsigned flags) {
+  constexpr unsigned mask = 7;
+  const unsigned bind = flags & mask;
+  return bind <= static_cast<unsigned>(ProcBind::spread) ? static_cast<ProcBind>(bind) : ProcBind::no;
+}
+
+void run(Function function, void* data, unsigned threads, unsigned flags, const LoopSpecification& loop) {
+  parallel({function, data, threads, &loop, nullptr, bind_of(flags)});
 }
 
 // The interface of gcc before 4.9 opens a region in one call and closes it in another, and the master runs
@@ -28,7 +35,7 @@ struct OpenRegion : ImplicitTask {
 
 void open_region(Function function, void* data, unsigned threads, const LoopSpecification* loop) {
   auto* region = new (allocate_shared_zeroed(alignof(OpenRegion), sizeof(OpenRegion))) OpenRegion{};
-  RegionRequest request{function, data, threads, nullptr, false};
+  RegionRequest request{function, data, threads, nullptr, nullptr};
   if (loop != nullptr) {
     region->loop = *loop;
     request.loop = &region->loop;
@@ -46,16 +53,16 @@ void enter_team(Icv& icv, unsigned teams, unsigned team, unsigned thread_limit) 
 
 extern "C" {
 
-MUSUBI_EXPORT void GOMP_parallel(Function function, void* data, unsigned threads, unsigned /*flags*/) {
+MUSUBI_EXPORT void GOMP_parallel(Function function, void* data, unsigned threads, unsigned flags) {
   MUSUBI_OMP_ENTRY();
-  parallel({function, data, threads, nullptr, false});
+  parallel({function, data, threads, nullptr, nullptr, bind_of(flags)});
 }
 
 MUSUBI_EXPORT unsigned GOMP_parallel_reductions(Function function, void* data, unsigned threads,
-                                                unsigned /*flags*/) {
+                                                unsigned flags) {
   MUSUBI_OMP_ENTRY();
-  gomp::team_reduction_begin(data, team_size(threads));
-  return parallel({function, data, threads, nullptr, true});
+  TaskReductions* const reductions = gomp::team_reduction_begin(data, team_size_max(threads));
+  return parallel({function, data, threads, nullptr, reductions, bind_of(flags)});
 }
 
 MUSUBI_EXPORT void GOMP_parallel_start(Function function, void* data, unsigned threads) {
@@ -72,16 +79,16 @@ MUSUBI_EXPORT void GOMP_parallel_end() {
 
 #define MUSUBI_PARALLEL_LOOP(name, schedule)                                                                \
   MUSUBI_EXPORT void GOMP_parallel_loop_##name(Function function, void* data, unsigned threads, long start, \
-                                               long end, long step, long chunk, unsigned /*flags*/) {       \
+                                               long end, long step, long chunk, unsigned flags) {           \
     MUSUBI_OMP_ENTRY();                                                                                     \
-    run(function, data, threads,                                                                            \
+    run(function, data, threads, flags,                                                                     \
         specify(IterationSpace::of(start, end, step), schedule, static_cast<std::uint64_t>(chunk), false)); \
   }
 #define MUSUBI_PARALLEL_LOOP_RUNTIME(name)                                                                  \
   MUSUBI_EXPORT void GOMP_parallel_loop_##name(Function function, void* data, unsigned threads, long start, \
-                                               long end, long step, unsigned /*flags*/) {                   \
+                                               long end, long step, unsigned flags) {                       \
     MUSUBI_OMP_ENTRY();                                                                                     \
-    run(function, data, threads, specify_runtime(IterationSpace::of(start, end, step), false));             \
+    run(function, data, threads, flags, specify_runtime(IterationSpace::of(start, end, step), false));      \
   }
 MUSUBI_PARALLEL_LOOP(static, Schedule::static_chunks)
 MUSUBI_PARALLEL_LOOP(dynamic, Schedule::dynamic)
@@ -112,9 +119,9 @@ MUSUBI_EXPORT void GOMP_parallel_loop_runtime_start(Function function, void* dat
 }
 
 MUSUBI_EXPORT void GOMP_parallel_sections(Function function, void* data, unsigned threads, unsigned count,
-                                          unsigned /*flags*/) {
+                                          unsigned flags) {
   MUSUBI_OMP_ENTRY();
-  run(function, data, threads, specify_sections(count));
+  run(function, data, threads, flags, specify_sections(count));
 }
 
 MUSUBI_EXPORT void GOMP_parallel_sections_start(Function function, void* data, unsigned threads,

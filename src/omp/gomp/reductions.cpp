@@ -1,5 +1,7 @@
 #include "omp/gomp/reductions.h"
 
+#include <new>
+
 #include "omp/job.h"
 #include "omp/shared_memory.h"
 #include "omp/tasks.h"
@@ -15,7 +17,6 @@ struct Descriptor {
   std::size_t variables() const { return words[0]; }
   std::size_t part_bytes() const { return words[1]; }
   std::uintptr_t memory() const { return words[2]; }
-  std::uintptr_t memory_end() const { return words[6]; }
   Descriptor next() const { return {reinterpret_cast<std::uintptr_t*>(words[4])}; }
   std::uintptr_t variable(std::size_t i) const { return words[7 + 3 * i]; }
   std::uintptr_t offset(std::size_t i) const { return words[8 + 3 * i]; }
@@ -27,121 +28,100 @@ struct Descriptor {
   }
 };
 
-// Gives each descriptor of the chain memory or, for a thread that arrives later, the memory of `model`; then
-// appends the chain of the enclosing groups. Word 5 of the head keeps the length of the own chain.
-void register_chain(std::uintptr_t* head, std::uintptr_t* enclosing, const std::uintptr_t* model,
-                    std::uint32_t threads) {
-  Descriptor descriptor{head};
-  std::uintptr_t length = 1;
-  while (true) {
-    if (model != nullptr) {
-      descriptor.words[2] = model[2];
-      descriptor.words[6] = model[6];
-      model = reinterpret_cast<const std::uintptr_t*>(model[4]);
-    } else {
-      descriptor.allocate(threads);
-    }
-    if (descriptor.next().words == nullptr) break;
-    descriptor = descriptor.next();
-    ++length;
-  }
-  descriptor.words[4] = reinterpret_cast<std::uintptr_t>(enclosing);
-  head[5] = length;
-}
-
-std::uintptr_t* chain_in(void* data) {
-  return *static_cast<std::uintptr_t**>(data);
-}
-
-// The chain of the innermost group that has one, followed by those of the groups around it; or null.
-std::uintptr_t* reductions_around(const TaskGroup* group) {
-  while (group != nullptr && group->reductions == nullptr) group = group->outer;
-  if (group == nullptr) return nullptr;
-  return group->kind == TaskGroup::Kind::region ? chain_in(group->reductions)
-                                                : static_cast<std::uintptr_t*>(group->reductions);
-}
-
-// The descriptor that lists `address` as a variable, with its offset; or the one whose memory contains it.
-struct Found {
-  Descriptor descriptor;
-  std::uintptr_t offset;
-  std::uintptr_t original;
+// What the runtime makes of a chain: the set, and where the program finds it again.
+struct Chain : TaskReductions {
+  std::uintptr_t* head;
 };
 
-bool find_variable(Descriptor chain, std::uintptr_t address, Found& found) {
-  for (; chain.words != nullptr; chain = chain.next()) {
-    for (std::size_t i = 0; i < chain.variables(); ++i) {
-      if (chain.variable(i) != address) continue;
-      found = {chain, chain.offset(i), address};
-      return true;
-    }
+// In one piece of shared memory, with its blocks and variables.
+Chain* make_chain(std::uintptr_t* head, TaskReductions* enclosing, std::uint32_t threads) {
+  std::uint32_t blocks = 0;
+  std::size_t variables = 0;
+  for (Descriptor each{head}; each.words != nullptr; each = each.next()) {
+    ++blocks;
+    variables += each.variables();
   }
-  return false;
+  const std::size_t bytes = sizeof(Chain) + blocks * sizeof(ReductionBlock) + variables * sizeof(ReductionVariable);
+  auto* const chain = new (allocate_shared_zeroed(alignof(Chain), bytes)) Chain;
+  auto* block = reinterpret_cast<ReductionBlock*>(chain + 1);
+  auto* variable = reinterpret_cast<ReductionVariable*>(block + blocks);
+  *chain = {{enclosing, blocks, block}, head};
+  for (Descriptor each{head}; each.words != nullptr; each = each.next(), ++block) {
+    each.allocate(threads);
+    *block = {each.memory(), each.part_bytes(), threads, static_cast<std::uint32_t>(each.variables()), variable};
+    for (std::size_t i = 0; i < each.variables(); ++i) *variable++ = {each.variable(i), each.offset(i)};
+  }
+  head[5] = reinterpret_cast<std::uintptr_t>(static_cast<TaskReductions*>(chain));
+  return chain;
 }
 
-bool find_part(Descriptor chain, std::uintptr_t address, Found& found) {
-  for (; chain.words != nullptr; chain = chain.next()) {
-    if (address < chain.memory() || address >= chain.memory_end()) continue;
-    found = {chain, (address - chain.memory()) % chain.part_bytes(), 0};
-    for (std::size_t i = 0; i < chain.variables(); ++i) {
-      if (chain.offset(i) == found.offset) found.original = chain.variable(i);
-    }
-    return true;
+// The descriptors of a thread that shares the memory of another thread's.
+void share_memory(std::uintptr_t* head, const Chain& chain) {
+  const ReductionBlock* block = chain.blocks;
+  for (Descriptor each{head}; each.words != nullptr; each = each.next(), ++block) {
+    each.words[2] = block->memory;
+    each.words[6] = block->memory + block->part_bytes * block->parts;
   }
-  return false;
+  head[5] = reinterpret_cast<std::uintptr_t>(static_cast<const TaskReductions*>(&chain));
+}
+
+TaskReductions* reductions_around(const TaskGroup* group) {
+  while (group != nullptr && group->reductions == nullptr) group = group->outer;
+  return group != nullptr ? group->reductions : nullptr;
+}
+
+void free_chain(TaskReductions* chain) {
+  for (std::uint32_t i = 0; i < chain->count; ++i)
+    free_shared(reinterpret_cast<void*>(chain->blocks[i].memory));
+  free_shared(chain);
 }
 
 }  // namespace
 
 void group_reduction_begin(std::uintptr_t* descriptors) {
-  Task& task = current_task();
-  register_chain(descriptors, reductions_around(task.group), nullptr, implicit_task().size);
-  task.group->reductions = descriptors;
+  TaskGroup* const group = current_task().group;
+  group->reductions = make_chain(descriptors, reductions_around(group), implicit_task().size);
 }
 
 void group_reduction_end(std::uintptr_t* descriptors) {
-  Descriptor descriptor{descriptors};
-  for (std::uintptr_t i = 0; i < descriptors[5]; ++i, descriptor = descriptor.next()) {
-    free_shared(reinterpret_cast<void*>(descriptor.memory()));
-  }
+  free_chain(reinterpret_cast<TaskReductions*>(descriptors[5]));
 }
 
-void team_reduction_begin(void* data, std::uint32_t threads) {
-  register_chain(chain_in(data), nullptr, nullptr, threads);
+TaskReductions* team_reduction_begin(void* data, std::uint32_t threads) {
+  return make_chain(*static_cast<std::uintptr_t**>(data), nullptr, threads);
 }
 
 void worksharing_reduction_begin(std::uintptr_t* descriptors) {
   ImplicitTask& task = implicit_task();
   group_begin(TaskGroup::Kind::worksharing);
-  std::uintptr_t* enclosing = reductions_around(task.group);
   const bool first = single_begin(task);
-  if (first) register_chain(descriptors, enclosing, nullptr, task.size);
-  const auto* model = static_cast<const std::uintptr_t*>(broadcast(task, first, descriptors));
-  if (!first) register_chain(descriptors, enclosing, model, task.size);
-  task.group->reductions = descriptors;
+  TaskReductions* const enclosing = reductions_around(task.group);
+  TaskReductions* made = first ? make_chain(descriptors, enclosing, task.size) : nullptr;
+  made = static_cast<TaskReductions*>(broadcast(task, first, made));
+  if (!first) share_memory(descriptors, *static_cast<const Chain*>(made));
+  task.group->reductions = made;
 }
 
 void worksharing_reduction_end() {
   ImplicitTask& task = implicit_task();
-  std::uintptr_t* descriptors = reductions_around(task.group);
+  TaskReductions* const reductions = reductions_around(task.group);
   group_end();
-  if (task.number == 0) group_reduction_end(descriptors);
+  if (task.number == 0) free_chain(reductions);
   barrier();
 }
 
 void remap_reductions(std::size_t count, std::size_t originals, void** addresses) {
-  const Descriptor chain{reductions_around(current_task().group)};
-  const std::uint32_t part = implicit_task().number;
+  const TaskReductions* const reductions = reductions_around(current_task().group);
+  const std::uint32_t thread = implicit_task().number;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto address = reinterpret_cast<std::uintptr_t>(addresses[i]);
-    Found found{};
-    if (!find_variable(chain, address, found) && !find_part(chain, address, found)) {
+    const ReductionPlace place =
+        find_reduction(reductions, reinterpret_cast<std::uintptr_t>(addresses[i]), thread);
+    if (place.part == 0) {
       unsupported("a task that takes part in a reduction of no enclosing construct",
                   "enclose it in a taskgroup with task_reduction");
     }
-    addresses[i] = reinterpret_cast<void*>(found.descriptor.memory() + part * found.descriptor.part_bytes() +
-                                           found.offset);
-    if (i < originals) addresses[count + i] = reinterpret_cast<void*>(found.original);
+    addresses[i] = reinterpret_cast<void*>(place.part);
+    if (i < originals) addresses[count + i] = reinterpret_cast<void*>(place.original);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "omp/entry.h"
+#include "omp/gomp/dependences.h"
 #include "omp/job.h"
 #include "omp/parallel.h"
 #include "omp/tasks.h"
@@ -50,7 +51,8 @@ void apply_arguments(void** arguments, Icv& icv) {
 
 void run_on_host(Function function, void* data, void** arguments) {
   InitialTaskScope scope;
-  if (const Job* job = Job::current()) scope.task().icv = job->environment.initial;
+  if (const Job* job = Job::current())
+    scope.task().icv = opens_over_ranks(*job, scope.task()) ? job->environment.initial : job->icv_of_rank();
   apply_arguments(arguments, scope.task().icv);
   function(data);
 }
@@ -89,6 +91,11 @@ void copy_variables(std::byte* memory, std::size_t count, void** addresses, cons
   }
 }
 
+// The tasks on which the construct depends.
+void wait_for(void* const* dependences) {
+  if (dependences != nullptr) wait_for_dependences(gomp::Dependences(dependences).all());
+}
+
 }  // namespace
 
 extern "C" {
@@ -106,7 +113,7 @@ MUSUBI_EXPORT void GOMP_target_ext(int device, Function function, std::size_t co
                                    void** dependences, void** arguments) {
   MUSUBI_OMP_ENTRY();
   require_host(device);
-  if (dependences != nullptr) run_postponed_tasks();
+  wait_for(dependences);
   Copies copies;
   for (std::size_t i = 0; i < count; ++i) {
     if (is_copied(kinds[i], addresses[i])) copies.place(sizes[i], alignment_of(kinds[i]));
@@ -135,13 +142,15 @@ MUSUBI_EXPORT void GOMP_target_update(int device, const void* /*unused*/, std::s
 }
 MUSUBI_EXPORT void GOMP_target_update_ext(int device, std::size_t /*count*/, void** /*addresses*/,
                                           std::size_t* /*sizes*/, unsigned short* /*kinds*/,
-                                          unsigned /*flags*/, void** /*dependences*/) {
+                                          unsigned /*flags*/, void** dependences) {
   require_host(device);
+  wait_for(dependences);
 }
 MUSUBI_EXPORT void GOMP_target_enter_exit_data(int device, std::size_t /*count*/, void** /*addresses*/,
                                                std::size_t* /*sizes*/, unsigned short* /*kinds*/,
-                                               unsigned /*flags*/, void** /*dependences*/) {
+                                               unsigned /*flags*/, void** dependences) {
   require_host(device);
+  wait_for(dependences);
 }
 
 // Images of a program for devices, which cannot run here: its regions run on the host instead.

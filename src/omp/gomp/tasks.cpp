@@ -1,9 +1,10 @@
 // Tasks, loops of tasks, groups, and reductions over them.
 #include <sched.h>
 
-#include <cstring>
+#include <algorithm>
 
 #include "omp/entry.h"
+#include "omp/gomp/dependences.h"
 #include "omp/gomp/reductions.h"
 #include "omp/job.h"
 #include "omp/tasks.h"
@@ -13,30 +14,35 @@ using namespace musubi::omp;
 namespace {
 
 // Flags of GOMP_task and GOMP_taskloop (gomp-constants.h of gcc 12).
-constexpr unsigned flag_final = 1 << 1, flag_depend = 1 << 3, flag_up = 1 << 8, flag_grainsize = 1 << 9,
+constexpr unsigned flag_untied = 1 << 0, flag_final = 1 << 1, flag_depend = 1 << 3, flag_up = 1 << 8, flag_grainsize = 1 << 9,
                    flag_if = 1 << 10, flag_nogroup = 1 << 11, flag_reduction = 1 << 12, flag_detach = 1 << 13,
                    flag_strict = 1 << 14;
 
 using Copy = void (*)(void*, void*);
 
+std::int32_t limited(int priority) {
+  if (priority <= 0) return 0;
+  const Job* const job = Job::current();
+  const std::uint32_t most = job != nullptr ? job->environment.max_task_priority : 0;
+  return static_cast<std::int32_t>(std::min(static_cast<std::uint32_t>(priority), most));
+}
+
 TaskRequest request_of(Function function, void* data, Copy copy, long bytes, long alignment, bool deferred,
-                       unsigned flags) {
-  return {function,
-          data,
-          copy,
-          static_cast<std::size_t>(bytes),
-          alignment > 0 ? static_cast<std::size_t>(alignment) : 1,
-          (flags & flag_final) != 0,
-          deferred,
-          (flags & flag_depend) != 0};
+                       unsigned flags, int priority) {
+  TaskRequest request;
+  request.function = function;
+  request.data = data;
+  request.copy = copy;
+  request.bytes = static_cast<std::size_t>(bytes);
+  request.alignment = alignment > 0 ? static_cast<std::size_t>(alignment) : 1;
+  request.final = (flags & flag_final) != 0;
+  request.deferred = deferred;
+  request.untied = (flags & flag_untied) != 0;
+  if (priority != 0) request.priority = limited(priority);
+  return request;
 }
 
-// The task's data begin with the bounds of its part, followed by the descriptors of the reduction.
-void set_bounds(void* data, std::uint64_t first, std::uint64_t end) {
-  const std::uint64_t bounds[2] = {first, end};
-  std::memcpy(data, bounds, sizeof bounds);
-}
-
+// The data of a loop's task begin with the bounds of its part, then the descriptors of the reduction.
 void task_loop(const TaskRequest& task, const IterationSpace& space, unsigned flags, unsigned long number) {
   const bool groups = (flags & flag_nogroup) == 0;
   if (groups) {
@@ -44,8 +50,7 @@ void task_loop(const TaskRequest& task, const IterationSpace& space, unsigned fl
     if ((flags & flag_reduction) != 0)
       gomp::group_reduction_begin(static_cast<std::uintptr_t**>(task.data)[2]);
   }
-  run_task_loop(
-      {task, &set_bounds, space, (flags & flag_grainsize) != 0, (flags & flag_strict) != 0, number});
+  run_task_loop({task, space, (flags & flag_grainsize) != 0, (flags & flag_strict) != 0, number});
   if (groups) group_end();
 }
 
@@ -53,41 +58,48 @@ void task_loop(const TaskRequest& task, const IterationSpace& space, unsigned fl
 
 extern "C" {
 
-// Dependences need no list: tasks of one parent run in the order of their creation.
+// The handle of the event goes to the program's variable and to the first word of the task's data.
 MUSUBI_EXPORT void GOMP_task(Function function, void* data, Copy copy, long bytes, long alignment,
-                             bool deferred, unsigned flags, void** /*dependences*/, int /*priority*/,
-                             void* /*detach*/) {
+                             bool deferred, unsigned flags, void** dependences, int priority, void* detach) {
+  TaskRequest request = request_of(function, data, copy, bytes, alignment, deferred, flags, priority);
+  if (__builtin_expect((flags & (flag_detach | flag_depend)) == 0, 1)) return run_task(request);
   if ((flags & flag_detach) != 0) {
-    unsupported("#pragma omp task detach", "let the task wait for its event itself");
+    request.event = make_task_event();
+    *static_cast<EventHandle*>(detach) = request.event;
+    if (data != nullptr) *static_cast<EventHandle*>(data) = request.event;
   }
-  run_task(request_of(function, data, copy, bytes, alignment, deferred, flags));
+  if ((flags & flag_depend) == 0) return run_task(request);
+  const gomp::Dependences list(dependences);
+  request.dependences = list.all();
+  run_task(request);
 }
 
 MUSUBI_EXPORT void GOMP_taskloop(Function function, void* data, Copy copy, long bytes, long alignment,
-                                 unsigned flags, unsigned long number, int /*priority*/, long start, long end,
+                                 unsigned flags, unsigned long number, int priority, long start, long end,
                                  long step) {
-  task_loop(request_of(function, data, copy, bytes, alignment, (flags & flag_if) != 0, flags),
+  task_loop(request_of(function, data, copy, bytes, alignment, (flags & flag_if) != 0, flags, priority),
             IterationSpace::of(start, end, step), flags, number);
 }
 
 MUSUBI_EXPORT void GOMP_taskloop_ull(Function function, void* data, Copy copy, long bytes, long alignment,
-                                     unsigned flags, unsigned long number, int /*priority*/,
+                                     unsigned flags, unsigned long number, int priority,
                                      unsigned long long start, unsigned long long end,
                                      unsigned long long step) {
-  task_loop(request_of(function, data, copy, bytes, alignment, (flags & flag_if) != 0, flags),
+  task_loop(request_of(function, data, copy, bytes, alignment, (flags & flag_if) != 0, flags, priority),
             IterationSpace::of((flags & flag_up) != 0, start, end, step), flags, number);
 }
 
 MUSUBI_EXPORT void GOMP_taskwait() {
-  run_postponed_tasks();
+  wait_for_children();
 }
-MUSUBI_EXPORT void GOMP_taskwait_depend(void** /*dependences*/) {
-  run_postponed_tasks();
+MUSUBI_EXPORT void GOMP_taskwait_depend(void** dependences) {
+  const gomp::Dependences list(dependences);
+  wait_for_dependences(list.all());
 }
 // Programs yield in loops that wait for another thread.
 MUSUBI_EXPORT void GOMP_taskyield() {
   MUSUBI_OMP_ENTRY();
-  run_postponed_tasks();
+  if (yield_to_tasks()) return;
   musubi::runtime::note_spin(musubi::runtime::Wait::yield, 0);
   sched_yield();
 }

@@ -83,6 +83,25 @@ class Waiting {
   trace::WaitRecord* record_;
 };
 
+// The thread runs the program's code during its scope, though it waits.
+class PausedWait {
+ public:
+  PausedWait() noexcept : record_(wait_record_of_thread) {
+    if (record_ == nullptr) return;
+    wait_ = record_->wait.load(std::memory_order_relaxed);
+    record_->wait.store(Wait::nothing, std::memory_order_relaxed);
+  }
+  ~PausedWait() {
+    if (record_ != nullptr) record_->wait.store(wait_, std::memory_order_relaxed);
+  }
+  PausedWait(const PausedWait&) = delete;
+  PausedWait& operator=(const PausedWait&) = delete;
+
+ private:
+  trace::WaitRecord* const record_;
+  Wait wait_ = Wait::nothing;
+};
+
 // A wait made of calls that find no change: lasts until another wait, or until note_moved().
 void note_spin(Wait wait, std::uint64_t address) noexcept;
 void note_moved() noexcept;

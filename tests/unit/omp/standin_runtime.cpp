@@ -45,6 +45,7 @@ class StandinRuntime final : public runtime::Runtime,
                              private runtime::Synchronization,
                              private runtime::Words,
                              private runtime::Threads,
+                             private runtime::RemoteCalls,
                              private runtime::Ending {
  public:
   StandinRuntime(Rank self, const JobDescription& description)
@@ -59,6 +60,7 @@ class StandinRuntime final : public runtime::Runtime,
     interfaces.synchronization = this;
     interfaces.words = this;
     interfaces.threads = this;
+    interfaces.remote_calls = this;
     interfaces.ending = this;
     give(interfaces);
   }
@@ -140,6 +142,18 @@ class StandinRuntime final : public runtime::Runtime,
   }
 
   void set_count(std::uint32_t) noexcept override {}
+
+  void serve(runtime::ProcedureId, runtime::Procedure&) noexcept override {}
+  runtime::Answer call(Rank, runtime::ProcedureId, std::span<const std::byte>, std::span<std::byte>) override {
+    abort(1, "no calls between ranks");
+  }
+  Task<runtime::Answer> ask(Rank, runtime::ProcedureId, std::span<const std::byte>,
+                            std::span<std::byte>) override {
+    abort(1, "no calls between ranks");
+  }
+  std::int64_t call_others(runtime::ProcedureId, std::span<const std::byte>) override {
+    abort(1, "no calls between ranks");
+  }
 
   void wait_local(const std::atomic<std::uint32_t>* word, std::uint32_t value) override {
     for (int i = 0; i < 50; ++i) {

@@ -27,9 +27,9 @@ TEST(Team, can_stand_beside_the_one_of_the_ranks) {
   const auto body = [] {
     omp::Job& job = *omp::Job::current();
     omp::TeamWords own_words(job.runtime);
-    omp::Team second(job.runtime, own_words, &job.team);
-    EXPECT_EQ(&job.team, second.parent);
-    second.open(region_of(5));
+    omp::Crew crew(job.pool);
+    omp::Team second(job.runtime, own_words, crew, nullptr);
+    second.open(region_of(5), nullptr);
     EXPECT_FALSE(job.team.is_open());
     EXPECT_EQ(5u, second.members_here());
     EXPECT_EQ(0u, second.first_here());
@@ -53,11 +53,11 @@ void expect_failed_check(const std::string& check, const std::function<void()>& 
 }
 
 TEST(TeamChecks, opening) {
-  expect_failed_check("region.size > 1", [] { team().open(region_of(1)); });
+  expect_failed_check("region.size > 1", [] { team().open(region_of(1), nullptr); });
   expect_failed_check("!is_open()", [] {
 #pragma omp parallel
 #pragma omp master
-    team().open(region_of(4));
+    team().open(region_of(4), nullptr);
   });
 }
 
@@ -95,23 +95,28 @@ TEST(TeamChecks, a_member_of_no_region) {
   expect_failed_check("team.is_open()", [] {
 #pragma omp parallel
     {}
-    omp::run_member(0);
+    omp::Pool::Worker worker;
+    omp::run_worker(team(), 0, worker);
   });
 }
 
 TEST(TeamChecks, a_member_too_many) {
   expect_failed_check("number < region.size", [] {
     omp::Team& own = team();
-    own.open(region_of(2));
-    omp::run_member(2);
+    own.open(region_of(2), nullptr);
+    omp::Pool::Worker worker;
+    omp::run_worker(own, 2, worker);
   });
 }
 
 TEST(TeamChecks, a_member_inside_its_own_team) {
-  expect_failed_check("team->parent == task.outer->team", [] {
+  expect_failed_check("team != task.outer->team", [] {
 #pragma omp parallel
 #pragma omp master
-    omp::run_member(0);
+    {
+      omp::Pool::Worker worker;
+      omp::run_worker(team(), 0, worker);
+    }
   });
 }
 

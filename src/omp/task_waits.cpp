@@ -1,0 +1,54 @@
+#include "omp/task_waits.h"
+
+#include <sched.h>
+
+#include "runtime/threads/waiting.h"
+
+namespace musubi::omp {
+
+void run_tasks_to_the_end(TaskSeat& seat) {
+  Countdown& unfinished = seat.arena->tasks().unfinished;
+  if (unfinished.is_zero()) return;
+  unfinished.start_waiting();
+  run_tasks_until(seat, nullptr, [&] { return unfinished.is_zero(); });
+  unfinished.stop_waiting();
+}
+
+[[gnu::noinline]] void wait_for_children() {
+  Task& task = current_task();
+  if (task.family == nullptr || !task.family->has_unfinished_children()) return;
+  const runtime::Waiting wait(runtime::Wait::tasks);
+  Family& family = *task.family;
+  family.start_waiting();
+  run_tasks_until(*implicit_task().seat, &family, [&] { return !family.has_unfinished_children(); });
+  family.stop_waiting();
+}
+
+bool yield_to_tasks() {
+  const Task& task = current_task();
+  TaskSeat* const seat = implicit_task().seat;
+  if (seat == nullptr || task.family == nullptr) return false;
+  return run_one_task(*seat, task.family);
+}
+
+void group_begin(TaskGroup::Kind kind) {
+  Task& task = current_task();
+  TaskSeat* const seat = implicit_task().seat;
+  task.group = new (frame_allocate(sizeof(TaskGroup)))
+      TaskGroup(task.group, kind, seat != nullptr ? seat->arena : nullptr);
+}
+
+void group_end() {
+  Task& task = current_task();
+  TaskGroup* const group = task.group;
+  if (group == nullptr) return;
+  if (!group->unfinished.is_zero()) {
+    const runtime::Waiting wait(runtime::Wait::tasks);
+    group->unfinished.start_waiting();
+    run_tasks_until(*implicit_task().seat, task.family, [&] { return group->unfinished.is_zero(); });
+  }
+  task.group = group->outer;
+  frame_free(group, sizeof(TaskGroup));
+}
+
+}  // namespace musubi::omp
