@@ -191,7 +191,8 @@ Environment read_environment(std::uint32_t threads, const Lookup& lookup, const 
   if (const auto nested = reader.boolean("OMP_NESTED"))
     icv.max_active_levels = *nested ? active_levels_supported : 1;
   if (const auto levels = reader.number("OMP_MAX_ACTIVE_LEVELS", 0, "a number of levels")) {
-    icv.max_active_levels = static_cast<std::uint32_t>(std::min<std::uint64_t>(*levels, active_levels_supported));
+    icv.max_active_levels =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(*levels, active_levels_supported));
   }
   if (const auto device = reader.number("OMP_DEFAULT_DEVICE", 0, "the number of a device")) {
     icv.default_device = static_cast<std::int32_t>(*device);

@@ -33,9 +33,9 @@ struct Icv {
   bool dynamic = false;
   std::int32_t default_device = 0;
   std::uint32_t thread_limit = no_thread_limit;  // thread-limit-var
-  std::uint32_t teams = 0;                  // nteams-var; 0: not set
-  std::uint32_t teams_thread_limit = 0;     // teams-thread-limit-var; 0: not set
-  std::uintptr_t allocator = 1;             // def-allocator-var: an omp_allocator_handle_t
+  std::uint32_t teams = 0;                       // nteams-var; 0: not set
+  std::uint32_t teams_thread_limit = 0;          // teams-thread-limit-var; 0: not set
+  std::uintptr_t allocator = 1;                  // def-allocator-var: an omp_allocator_handle_t
   // The league around the task: its number of teams, and the number of this team.
   std::uint32_t league = 1;
   std::uint32_t league_number = 0;

@@ -38,6 +38,7 @@ Job::Job(runtime::Runtime& runtime_of_process)
       pool(runtime, &run_worker),
       crew(pool),
       team(runtime, words, crew, nullptr),
+      travelling(runtime, team.tasks()),
       inner_teams(pool),
       contention(words),
       nested_task_bytes_max(std::min<std::size_t>(1 << 20, runtime.settings().stack_bytes / 4)) {}
@@ -61,13 +62,17 @@ void unsupported(const char* construct, const char* remedy) {
   std::abort();
 }
 
-void start(runtime::Runtime& runtime, bool stacks_hold_storage, std::int64_t clock_offset_ns) {
+void start(runtime::Runtime& runtime, const ProgramTraits& program, std::int64_t clock_offset_ns) {
   auto* job = make_private<Job>(runtime);
-  job->stacks_hold_storage = stacks_hold_storage;
+  job->stacks_hold_storage = program.stacks_hold_storage;
   job->clock_offset_ns = clock_offset_ns;
   runtime.synchronization().set_release_listener(&job->unreleased_singles);
   const bool speaks = job->self == 0;
   serve_task_events(runtime);
+  if (program.makes_tasks && job->ranks > 1 && job->travelling.begin()) {
+    job->team.travelling = &job->travelling;
+    job->team.tasks().other_ranks = &job->travelling;
+  }
   job->environment = read_environment(job->team.threads().all(), &config::environment_variable,
                                       [speaks](const std::string& line) {
                                         if (speaks) print("musubi: " + line + "\n");

@@ -15,6 +15,7 @@
 #include "omp/process.h"
 #include "omp/team.h"
 #include "omp/team_words.h"
+#include "omp/travelling_tasks.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::omp {
@@ -51,9 +52,10 @@ struct Job {
   Locks locks;
   Pool pool;
   Crew crew;
-  Team team;  // over the ranks
+  Team team;                   // over the ranks
+  TravellingTasks travelling;  // of that team
   InnerTeams inner_teams;
-  ContentionGroup contention;  // of the thread that runs main
+  ContentionGroup contention;               // of the thread that runs main
   const std::size_t nested_task_bytes_max;  // limit of stack use by nested tasks; further ones are postponed
   UnreleasedSingles unreleased_singles;
   void (*before_region)() = nullptr;    // process.h
@@ -63,7 +65,7 @@ struct Job {
 
  private:
   [[noreturn]] static void refuse_outside(const char* construct);
-  friend void start(runtime::Runtime&, bool, std::int64_t);
+  friend void start(runtime::Runtime&, const ProgramTraits&, std::int64_t);
   friend void leave_job(void (*)()) noexcept;
 
   // The process's one job. Writable and global, like the thread state, because the OpenMP interfaces carry no

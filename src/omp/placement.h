@@ -46,7 +46,8 @@ class Placement {
   std::uint32_t first_on(std::uint32_t rank) const {
     const std::uint64_t before = job_->before(rank), all = job_->all();
     if (spacing_ == Spacing::first) return before == 0 ? 0 : size_;
-    if (spacing_ == Spacing::close && size_ <= all) return std::min(size_, static_cast<std::uint32_t>(before));
+    if (spacing_ == Spacing::close && size_ <= all)
+      return std::min(size_, static_cast<std::uint32_t>(before));
     return static_cast<std::uint32_t>((size_ * before + all - 1) / all);
   }
   std::uint32_t members_on(std::uint32_t rank) const { return first_on(rank + 1) - first_on(rank); }

@@ -75,8 +75,7 @@ runtime::BarrierPayload encode_fork(const Region& region, const StoreBound& stor
   payload[1] |= std::uint64_t{stores.bytes} << store_bytes_shift;
   const bool is_plain = stores.place_count == 0 && stores.of_stacks.bytes == 0;
   const bool is_bare = region.inherited == nullptr && region.reductions == nullptr;
-  if (is_plain && is_bare && decode_plainly(payload, initial).icv == region.icv)
-    return payload;
+  if (is_plain && is_bare && decode_plainly(payload, initial).icv == region.icv) return payload;
   details = {region.loop, region.icv, stores, region.inherited, region.reductions};
   payload[0] |= details_bit << schedule_shift;
   payload[5] = (payload[5] & ~address_mask) | reinterpret_cast<std::uintptr_t>(&details);

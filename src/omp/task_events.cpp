@@ -46,9 +46,10 @@ TaskEvent* find_event(EventHandle handle) {
 }
 
 [[noreturn]] void refuse_handle() {
-  end_job(Job::require("omp_fulfill_event").runtime,
-          "omp_fulfill_event was called for an event that is not awaited: fulfil the event of each detached task "
-          "once");
+  end_job(
+      Job::require("omp_fulfill_event").runtime,
+      "omp_fulfill_event was called for an event that is not awaited: fulfil the event of each detached task "
+      "once");
 }
 
 // At the rank of the event, on a thread that must not touch shared memory.

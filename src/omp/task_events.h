@@ -8,8 +8,8 @@ namespace musubi::omp {
 
 // Before the job's first barrier.
 void serve_task_events(runtime::Runtime& runtime);
-// Ends the tasks of this arena whose events other ranks have fulfilled, and makes those ranks' writes visible.
-// The calling thread is a member, and runs program code.
+// Ends the tasks of this arena whose events other ranks have fulfilled, and makes those ranks' writes
+// visible. The calling thread is a member, and runs program code.
 void end_posted_tasks(TaskArena& arena);
 
 }  // namespace musubi::omp

@@ -54,8 +54,8 @@ void help_until(TaskSeat& seat, std::uint32_t session, Over over) {
   }
 }
 
-// Until all tasks of the calling member's team outside its groups have ended on this rank. REQUIRES: no member
-// makes tasks outside of tasks.
+// Until all tasks of the calling member's team outside its groups have ended on this rank. REQUIRES: no
+// member makes tasks outside of tasks.
 void run_tasks_to_the_end(TaskSeat& seat);
 
 }  // namespace musubi::omp

@@ -70,6 +70,7 @@ struct Broadcast {
 };
 
 struct InnerTeam;
+class TravellingTasks;
 
 class Team {
  public:
@@ -124,6 +125,9 @@ class Team {
   // The deferred tasks of the rank's members.
   TaskArena& tasks() noexcept { return tasks_; }
 
+  // Of the team over the ranks; null: tasks do not travel. Set while the team is closed.
+  TravellingTasks* travelling = nullptr;
+
   runtime::Runtime& runtime;
   TeamWords& words;
   Crew& crew;
@@ -134,6 +138,7 @@ class Team {
 
  private:
   void meet_ranks(Broadcast* broadcast);
+  void pass_ranks(runtime::BarrierPayload& payload);
   [[noreturn]] void report_disagreement();
 
   Region region_;

@@ -67,7 +67,7 @@ struct ConstructMemory {
 
 // One implicit task: a thread's part of a parallel region. The initial task has no enclosing one.
 struct ImplicitTask : Task {
-  ImplicitTask* outer = nullptr;     // of this thread
+  ImplicitTask* outer = nullptr;  // of this thread
   // The task that opened the region, of this rank: `outer`, or another thread's for members of inner teams.
   ImplicitTask* ancestor = nullptr;
   ContentionGroup* contention = nullptr;

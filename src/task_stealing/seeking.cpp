@@ -47,18 +47,33 @@ Task<std::uint32_t> Stealing::ask(Rank victim, std::uint64_t below, bool parks) 
   co_return tasks;
 }
 
-// Leapfrogging: tasks that a stolen task has made, for the thread that waits for that task. Threads wish
-// again while this asks: the wishes of the beginning alone count, so that reports do not starve.
-Task<> Stealing::ask_for_wanted() {
+// Leapfrogging: tasks that a stolen task has made, for the thread that waits for that task; again after
+// pauses that double, until the task has ended. Each wish is asked for once in a turn, so that reports do not
+// starve. Result: as turn().
+Task<std::uint64_t> Stealing::ask_for_wanted(std::uint64_t now_ns) {
+  constexpr std::uint64_t first_pause_ns = 200'000, longest_pause_ns = 10'000'000;
   std::vector<std::uint64_t> wanted;
   {
     const Held held(lock_);
+    if (wanted_.empty()) co_return until_bell;
+    if (now_ns < next_wish_ns_) co_return next_wish_ns_ - now_ns;
     wanted.swap(wanted_);
   }
+  bool any = false;
+  bool all = true;
   for (const std::uint64_t task : wanted) {
     const auto where = absent_.find(task);
-    if (where) (void)co_await ask(where->thief, where->number, false);
+    if (!where) continue;
+    const std::uint32_t tasks = co_await ask(where->thief, where->number, false);
+    any = any || tasks != 0;
+    if (tasks != 0) continue;
+    all = false;
+    const Held held(lock_);
+    if (std::find(wanted_.begin(), wanted_.end(), task) == wanted_.end()) wanted_.push_back(task);
   }
+  wish_pause_ns_ = any ? first_pause_ns : std::clamp(wish_pause_ns_ * 2, first_pause_ns, longest_pause_ns);
+  next_wish_ns_ = now_ns + wish_pause_ns_;
+  co_return all ? until_bell : wish_pause_ns_;
 }
 
 Task<> Stealing::wait_at_neighbours() {
@@ -127,8 +142,8 @@ Task<> Stealing::push() {
 }
 
 Task<std::uint64_t> Stealing::turn(std::uint64_t now_ns) {
-  co_await ask_for_wanted();
-  const std::uint64_t pause_ns = co_await seek(now_ns);
+  const std::uint64_t wish_pause_ns = co_await ask_for_wanted(now_ns);
+  const std::uint64_t pause_ns = std::min(wish_pause_ns, co_await seek(now_ns));
   co_await send_reports();
   co_await push();
   co_return pause_ns;

@@ -204,9 +204,9 @@ Task<std::optional<std::size_t>> Stealing::answer(Rank from, std::span<const std
     co_await add_tasks(from, std::min<std::uint32_t>(most, asked->head.wanted),
                        below.number != 0 ? &below : nullptr, reply, nullptr);
     if (reply.head.tasks == 0 && asked->head.parks) count_waiting(from, true);
-    // A task that was made before the rank was noted has rung no bell.
-    if (is_awaited() && tasks_.load() != 0) bell_.ring();
   }
+  // Tasks that reports made ready have rung no bell, nor has one that was made before the rank was noted.
+  if (is_awaited() && tasks_.load() != 0) bell_.ring();
   reply.head.load = tasks_.load();
   reply.head.stamp = order_.acquired(from);
   const std::span<const std::byte> bytes = reply.bytes();

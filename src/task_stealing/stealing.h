@@ -123,7 +123,7 @@ class Stealing {
   void accept(Rank from, const ParcelView& parcel, std::uint64_t below);
   bool count_reports(Rank from, const ParcelView& parcel);
   Task<std::uint32_t> ask(Rank victim, std::uint64_t below, bool parks);
-  Task<> ask_for_wanted();
+  Task<std::uint64_t> ask_for_wanted(std::uint64_t now_ns);
   Task<std::uint64_t> seek(std::uint64_t now_ns);
   void count_waiting(Rank peer, bool waits);
   Task<> wait_at_neighbours();
@@ -150,6 +150,8 @@ class Stealing {
   Payoff payoff_;
   Victims victims_;  // of the assistant
   std::uint64_t rest_until_ns_ = 0;
+  std::uint64_t next_wish_ns_ = 0;
+  std::uint64_t wish_pause_ns_ = 0;
   std::atomic<bool> parked_{false};        // at the neighbours
   std::atomic<bool> pushed_{false};        // tasks have come from one of them
   std::atomic<std::uint32_t> awaited_{0};  // peers that wait

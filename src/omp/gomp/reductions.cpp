@@ -41,14 +41,16 @@ Chain* make_chain(std::uintptr_t* head, TaskReductions* enclosing, std::uint32_t
     ++blocks;
     variables += each.variables();
   }
-  const std::size_t bytes = sizeof(Chain) + blocks * sizeof(ReductionBlock) + variables * sizeof(ReductionVariable);
+  const std::size_t bytes =
+      sizeof(Chain) + blocks * sizeof(ReductionBlock) + variables * sizeof(ReductionVariable);
   auto* const chain = new (allocate_shared_zeroed(alignof(Chain), bytes)) Chain;
   auto* block = reinterpret_cast<ReductionBlock*>(chain + 1);
   auto* variable = reinterpret_cast<ReductionVariable*>(block + blocks);
   *chain = {{enclosing, blocks, block}, head};
   for (Descriptor each{head}; each.words != nullptr; each = each.next(), ++block) {
     each.allocate(threads);
-    *block = {each.memory(), each.part_bytes(), threads, static_cast<std::uint32_t>(each.variables()), variable};
+    *block = {each.memory(), each.part_bytes(), threads, static_cast<std::uint32_t>(each.variables()),
+              variable};
     for (std::size_t i = 0; i < each.variables(); ++i) *variable++ = {each.variable(i), each.offset(i)};
   }
   head[5] = reinterpret_cast<std::uintptr_t>(static_cast<TaskReductions*>(chain));

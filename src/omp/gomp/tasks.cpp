@@ -14,9 +14,9 @@ using namespace musubi::omp;
 namespace {
 
 // Flags of GOMP_task and GOMP_taskloop (gomp-constants.h of gcc 12).
-constexpr unsigned flag_untied = 1 << 0, flag_final = 1 << 1, flag_depend = 1 << 3, flag_up = 1 << 8, flag_grainsize = 1 << 9,
-                   flag_if = 1 << 10, flag_nogroup = 1 << 11, flag_reduction = 1 << 12, flag_detach = 1 << 13,
-                   flag_strict = 1 << 14;
+constexpr unsigned flag_untied = 1 << 0, flag_final = 1 << 1, flag_depend = 1 << 3, flag_up = 1 << 8,
+                   flag_grainsize = 1 << 9, flag_if = 1 << 10, flag_nogroup = 1 << 11,
+                   flag_reduction = 1 << 12, flag_detach = 1 << 13, flag_strict = 1 << 14;
 
 using Copy = void (*)(void*, void*);
 

@@ -13,7 +13,8 @@ constexpr std::size_t mixed(std::uintptr_t address) noexcept {
 
 template <class Nodes>
 bool all_ended(const Nodes& nodes) noexcept {
-  return std::all_of(nodes.begin(), nodes.end(), [](const DependenceNode* node) { return node->has_ended(); });
+  return std::all_of(nodes.begin(), nodes.end(),
+                     [](const DependenceNode* node) { return node->has_ended(); });
 }
 
 template <class Nodes>

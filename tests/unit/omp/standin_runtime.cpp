@@ -144,7 +144,8 @@ class StandinRuntime final : public runtime::Runtime,
   void set_count(std::uint32_t) noexcept override {}
 
   void serve(runtime::ProcedureId, runtime::Procedure&) noexcept override {}
-  runtime::Answer call(Rank, runtime::ProcedureId, std::span<const std::byte>, std::span<std::byte>) override {
+  runtime::Answer call(Rank, runtime::ProcedureId, std::span<const std::byte>,
+                       std::span<std::byte>) override {
     abort(1, "no calls between ranks");
   }
   Task<runtime::Answer> ask(Rank, runtime::ProcedureId, std::span<const std::byte>,
@@ -208,7 +209,7 @@ struct MainArguments {
 // The main thread of a rank, on a stack that all ranks see.
 void* main_of_rank(void* argument) {
   auto& arguments = *static_cast<MainArguments*>(argument);
-  omp::start(*arguments.runtime, true);
+  omp::start(*arguments.runtime, {});
   omp::set_shared_allocator({&shared_allocate, [](void*) {}});
   omp::adopt_main_thread(arguments.stack, __builtin_frame_address(0));
   if (arguments.runtime->self().value != 0) {

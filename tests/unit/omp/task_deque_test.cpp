@@ -1,4 +1,5 @@
-// The deque of ready tasks: its owner's order, claims that thieves give back, and threads that race for tasks.
+// The deque of ready tasks: its owner's order, claims that thieves give back, and threads that race for
+// tasks.
 #include <gtest/gtest.h>
 
 #include <array>
