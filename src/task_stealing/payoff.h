@@ -1,4 +1,4 @@
-// Whether stealing pays: the processor time of stolen tasks against the time that it takes to get them. A
+// Whether stealing pays: the processor time of stolen tasks against the cost of getting them. A
 // rank for which it does not pay tries again after pauses that double.
 #pragma once
 
@@ -30,12 +30,14 @@ class Payoff {
 
  private:
   static constexpr std::uint64_t first_pause_ns = 1'000'000, longest_pause_ns = 64'000'000;
-  // A victim's release and the blocks that a task touches cost about as much as the trip.
-  static constexpr std::uint64_t worth = 1;
+  // A thief has nothing better to do than to wait, so that long trips do no harm; the victim's release and its
+  // next faults do, and cost about this much.
+  static constexpr std::uint64_t cost_to_victim_ns = 100'000;
 
   bool pays() const noexcept {
     const std::uint64_t work_ns = work_ns_.load(std::memory_order_relaxed);
-    return work_ns == 0 || work_ns >= worth * trip_ns_.load(std::memory_order_relaxed);
+    const std::uint64_t trip_ns = trip_ns_.load(std::memory_order_relaxed);
+    return work_ns == 0 || work_ns >= std::min(trip_ns, cost_to_victim_ns);
   }
   // Of about the last four.
   static void average(std::atomic<std::uint64_t>& of, std::uint64_t ns) noexcept {
