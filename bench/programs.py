@@ -32,5 +32,20 @@ PROGRAMS = {
     "beside": Program("beside 4 GiB", "beside", "4096 2000", "16 20", ("touch", "barrier", "critical")),
     "stream": Program("stream of 1 GiB", "stream", "1024 6", "16 4", ("triad", "touch", "moved")),
     "transpose": Program("transpose of 256 x 256 x 128", "transpose", "256 256 128 5", "32 32 32 2"),
+    "fib": Program("Fibonacci by tasks", "fib", "42 22", "20 8"),
+    "board": Program("13 queens by tasks", "board", "13 4", "8 3"),
+    "binomial": Program("binomial tree, a task per node", "unbalanced", "binomial 1 100", "binomial 500 0"),
+    "geometric": Program("geometric tree, a task per node", "unbalanced", "geometric 9 100", "geometric 6 0"),
+    "sparse_lu": Program("sparse LU by depend", "sparse_lu", "40 64", "8 16"),
+    "cholesky": Program("Cholesky by depend", "cholesky", "32 64", "6 16"),
+    "merge_sort": Program("sort of 8M numbers by tasks", "merge_sort", "8000000 2048", "50000 512"),
+    "strassen": Program("Strassen of 1024 rows", "strassen", "1024 64", "128 16"),
+    "wavefront": Program("wavefront by depend", "wavefront", "32768 512", "256 16"),
+    "floorplan": Program("floor plan by branch and bound", "floorplan", "10 4", "5 3"),
+    "health": Program("hospitals, a task per step", "health", "7 200", "4 30"),
     "mandelbrot": Program("Mandelbrot, dynamic schedule", "mandelbrot", "1600", "200"),
 }
+
+# Programs of explicit tasks.
+TASKS = ("fib", "board", "binomial", "geometric", "sparse_lu", "cholesky", "merge_sort", "strassen", "wavefront",
+         "floorplan", "health")

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "elf_file.h"
+#include "loaded_libraries.h"
 #include "os/memory.h"
 #include "output_of.h"
 #include "program_file.h"
@@ -39,29 +40,17 @@ std::string identity_of(const std::string& path) {
   return "contents " + hash_of(contents_of(path));
 }
 
-// A line of the dynamic linker's list: "libm.so.6 => /lib/libm.so.6 (0x...)", "/lib64/ld-linux-x86-64.so.2
-// (0x...)", "libx.so => not found".
-void add_library(const std::string& line, std::vector<Fact>& facts, std::string& loader) {
-  std::istringstream words(line);
-  std::string name, arrow, path;
-  words >> name >> arrow >> path;
-  if (name.empty() || name.find("vdso") != std::string::npos) return;
-  if (arrow != "=>") path = name;
-  if (name.find("ld-linux") != std::string::npos) loader = path;
-  const std::string subject = "library " + name.substr(name.rfind('/') + 1);
-  if (path == "not") {
-    facts.push_back({subject, "not found", "install it on all hosts"});
-  } else if (path.starts_with('/')) {
-    facts.push_back({subject, identity_of(path), "install the same one on all hosts"});
-  }
-}
-
 void add_libraries(const std::string& program, const std::vector<std::string>& environment,
                    std::vector<Fact>& facts, std::string& loader) {
-  std::vector<std::string> tracing = environment;
-  tracing.push_back("LD_TRACE_LOADED_OBJECTS=1");
-  std::istringstream lines(output_of({program}, tracing));
-  for (std::string line; std::getline(lines, line);) add_library(line, facts, loader);
+  for (const LoadedLibrary& library : loaded_libraries(program, environment)) {
+    const std::string subject = "library " + library.name.substr(library.name.rfind('/') + 1);
+    if (library.name.find("ld-linux") != std::string::npos) loader = library.path;
+    if (library.path.empty()) {
+      facts.push_back({subject, "not found", "install it on all hosts"});
+    } else {
+      facts.push_back({subject, identity_of(library.path), "install the same one on all hosts"});
+    }
+  }
 }
 
 // The C library chooses functions by the features of the processor, and pointers to them are in shared data.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bootstrap/local/invitation.h"
+#include "check_command.h"
 #include "doctor_command.h"
 #include "doctor_hosts.h"
 #include "exec_command.h"
@@ -86,6 +87,9 @@ void declare_hosts(CLI::App& command, RunOptions& options) {
 
 // The options for the behaviour of a job, wherever it runs.
 void declare_job(CLI::App& run, RunOptions& options) {
+  run.add_flag(
+      "--pthreads", options.pthreads,
+      "Spread the threads that the program makes itself (pthread_create, std::thread) over all ranks");
   run.add_flag("--stats", options.stats, "Print the counters of the job when it ends");
   run.add_option("--trace", options.trace, "Write a trace of all threads for ui.perfetto.dev")
       ->type_name("FILE");
@@ -141,6 +145,20 @@ void declare_doctor(CLI::App& doctor, RunOptions& options, musubi::tools::HostsQ
   refuse_empty_values(doctor);
   doctor.footer(
       "Exit status: 0 if such a job can run here, 1 if not, 2 for a wrong command line or setting.");
+}
+
+struct CheckQuestion {
+  std::string program;
+  bool json = false;
+};
+
+void declare_check(CLI::App& check, CheckQuestion& question) {
+  check.add_option("program", question.program, "Program, script or library")->type_name("FILE")->required();
+  check.add_flag("--json", question.json, "Print one JSON object");
+  refuse_empty_values(check);
+  check.footer(
+      "Exit status: 0 if `musubi run` would start it over several hosts, 1 if it would refuse it, 2 for a\n"
+      "wrong command line or setting, 126 or 127 if the program cannot be executed or is not found.");
 }
 
 int misuse(const std::string& message) {
@@ -200,6 +218,9 @@ int main(int argc, char** argv) {
   asked.ranks = 2;
   CLI::App* doctor = app.add_subcommand("doctor", "Examine this machine: whether jobs can run, and how well");
   declare_doctor(*doctor, asked, question);
+  CheckQuestion asked_of_program;
+  CLI::App* check = app.add_subcommand("check", "Say what a job over several hosts serves of a program");
+  declare_check(*check, asked_of_program);
   std::vector<std::string> words(argv + 1, argv + argc);
   for (const CLI::App* command : {run, exec}) {
     if (words.empty() || words.front() != command->get_name()) continue;
@@ -213,7 +234,7 @@ int main(int argc, char** argv) {
   if (!words.empty() && words.front() == "measure") return musubi::tools::measure();
   const bool known = words.empty() || words.front()[0] == '-' || words.front() == run->get_name() ||
                      words.front() == exec->get_name() || words.front() == settings->get_name() ||
-                     words.front() == doctor->get_name();
+                     words.front() == doctor->get_name() || words.front() == check->get_name();
   if (!known) return misuse("unknown command " + words.front());
   std::reverse(words.begin(), words.end());  // in the order that CLI11 expects
   try {
@@ -225,6 +246,7 @@ int main(int argc, char** argv) {
   }
   options.ranks_given = (*exec ? exec : run)->count("--ranks") > 0;
   if (*settings) return musubi::tools::show_settings(markdown);
+  if (*check) return musubi::tools::check_program(asked_of_program.program, asked_of_program.json);
   asked.ranks_given = doctor->count("--ranks") > 0;
   if (*doctor && asked.on_hosts()) return musubi::tools::examine_hosts(asked, question);
   if (!question.save.empty()) return misuse("--save is for doctor --hosts");

@@ -34,8 +34,8 @@ std::vector<std::string> native_environment(const JobProcesses& processes, const
 }
 
 void name_idle_settings(const config::Configuration& configuration) {
-  constexpr std::array<std::string_view, 5> used = {"threads_per_rank", "ranks_per_host", "coherence", "bind",
-                                                    "label_output"};
+  constexpr std::array<std::string_view, 6> used = {"threads_per_rank", "ranks_per_host", "coherence", "bind",
+                                                    "label_output",     "pthreads"};
   std::string idle;
   const auto declarations = config::declarations();
   for (std::size_t i = 0; i < declarations.size(); ++i) {

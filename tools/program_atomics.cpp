@@ -51,19 +51,20 @@ int examine_program(const std::string& program, bool as_json) {
     return 1;
   }
   auto file = read_elf_file(found.path);
-  const auto served = file ? check_contents(found.path, file.value()) : Result<void>();
+  const auto problems =
+      file ? problems_of_contents(found.path, file.value()) : std::vector<Error>{file.error()};
   const std::vector<Row> rows = rows_of(scan.value(), atomics::forecast(scan.value()));
   if (as_json) {
     nlohmann::ordered_json object{{"program", found.path}};
     for (const Row& row : rows) object[row.name] = row.count;
-    if (!served) object["problem"] = served.error().message;
+    if (!problems.empty()) object["problem"] = problems.front().message;
     std::printf("%s\n", object.dump(2).c_str());
-    return served ? 0 : 1;
+    return problems.empty() ? 0 : 1;
   }
   std::printf("%s\n", found.path.c_str());
   for (const Row& row : rows) std::printf("%10zu  %s\n", row.count, row.text);
-  if (!served) std::printf("problem: %s\n", served.error().message.c_str());
-  return served ? 0 : 1;
+  if (!problems.empty()) std::printf("problem: %s\n", problems.front().message.c_str());
+  return problems.empty() ? 0 : 1;
 }
 
 }  // namespace musubi::tools

@@ -34,27 +34,30 @@ bool loads_sanitizer(const ElfFile& file, const Contents& sanitizer) {
 
 }  // namespace
 
-Result<void> check_contents(const std::string& program, const ElfFile& file) {
-  if (file.kind != FileKind::dynamic_program) return {};
+std::vector<Error> problems_of_contents(const std::string& program, const ElfFile& file) {
+  std::vector<Error> problems;
+  if (file.kind != FileKind::dynamic_program) return problems;
   for (const Contents& sanitizer : sanitizers) {
     if (!loads_sanitizer(file, sanitizer) && !file_holds(program, sanitizer.text)) continue;
-    return Error{program + " is built with " + std::string(sanitizer.name) +
-                 ", a sanitizer that has the memory of its process to itself: on one host `musubi run -n 4` "
-                 "without coherence=protocol runs it natively; build it without for several hosts"};
+    problems.push_back(
+        {program + " is built with " + std::string(sanitizer.name) +
+         ", a sanitizer that has the memory of its process to itself: on one host `musubi run -n 4` "
+         "without coherence=protocol runs it natively; build it without for several hosts"});
   }
+  if (!problems.empty()) return problems;  // a sanitizer's allocator is its own
   if (file.exports_malloc) {
-    return Error{
-        program +
-        " is linked with an allocator of its own (its malloc is that of all libraries), but memory of "
-        "several processes comes from Musubi's: link the allocator as a shared library, or leave it out"};
+    problems.push_back(
+        {program +
+         " is linked with an allocator of its own (its malloc is that of all libraries), but memory of "
+         "several processes comes from Musubi's: link the allocator as a shared library, or leave it out"});
   }
   for (const Contents& runtime : openmp_runtimes) {
     if (needs(file, runtime.library) || !file_holds(program, runtime.text)) continue;
-    return Error{program + " is linked with " + std::string(runtime.name) +
-                 ", which Musubi cannot replace inside of a program: link it with the shared libgomp.so (gcc "
-                 "-fopenmp without -Bstatic)"};
+    problems.push_back({program + " is linked with " + std::string(runtime.name) +
+                        ", which Musubi cannot replace inside of a program: link it with the shared library "
+                        "(gcc -fopenmp without -Bstatic, clang -fopenmp without -static-openmp)"});
   }
-  return {};
+  return problems;
 }
 
 }  // namespace musubi::tools

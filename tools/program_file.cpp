@@ -10,7 +10,7 @@
 #include "config/environment.h"
 #include "config/value.h"
 #include "elf_file.h"
-#include "program_contents.h"
+#include "program_refusals.h"
 
 namespace musubi::tools {
 namespace {
@@ -40,24 +40,6 @@ ProgramPath check_executable(const std::string& path) {
 bool starts_one_of(const std::vector<std::string>& names, std::string_view prefix) {
   return std::any_of(names.begin(), names.end(),
                      [&](const std::string& name) { return name.starts_with(prefix); });
-}
-
-Result<void> check_preloadable(const std::string& program, FileKind kind) {
-  switch (kind) {
-    case FileKind::dynamic_program:
-    case FileKind::script:  // the script's interpreter joins, or passes the invitation on
-      return {};
-    case FileKind::static_program:
-      return Error{program +
-                   " is statically linked, so Musubi cannot be loaded with it; link it without -static"};
-    case FileKind::foreign_program:
-      return Error{program + " is a program for another processor or word size; compile it for this machine"};
-    case FileKind::other:
-      break;
-  }
-  return Error{
-      program +
-      " is not a program (no ELF file, and no script that begins with #!): name the finished program"};
 }
 
 }  // namespace
@@ -115,16 +97,8 @@ Result<std::string> library_to_preload(const std::string& program, Preload prelo
   auto read = read_elf_file(program);
   if (!read) return read.error();
   const ElfFile& file = read.value();
-  if (const auto preloadable = check_preloadable(program, file.kind); !preloadable)
-    return preloadable.error();
-  if (preload == Preload::always) return find_preloaded_library();
-  if (starts_one_of(file.needed, "libmusubi")) return std::string();
-  if (starts_one_of(file.needed, "libomp.so") || starts_one_of(file.needed, "libiomp5.so")) {
-    return Error{
-        program +
-        " uses the OpenMP runtime of LLVM, which Musubi cannot replace; compile it with gcc -fopenmp"};
-  }
-  if (const auto served = check_contents(program, file); !served) return served.error();
+  if (const auto refusals = refusals_of(program, file, preload); !refusals.empty()) return refusals.front();
+  if (preload == Preload::automatic && starts_one_of(file.needed, "libmusubi")) return std::string();
   // A program that does not link with OpenMP may load it: interpreters do, and programs with plug-ins.
   return find_preloaded_library();
 }

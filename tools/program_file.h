@@ -33,8 +33,8 @@ Result<std::string> find_preloaded_library();
 enum class Preload { automatic, always, never };
 
 // The library to preload into the program, or empty when it needs none (it is linked with Musubi, or
-// `never`). Errors: a program into which nothing can be preloaded, or with another OpenMP than gcc's (unless
-// `always`); the library is not where this command's installation should have it.
+// `never`). Errors: the first of the program's refusals (program_refusals.h); the library is not where this
+// command's installation should have it.
 Result<std::string> library_to_preload(const std::string& program, Preload preload);
 
 }  // namespace musubi::tools

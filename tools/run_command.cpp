@@ -97,6 +97,10 @@ std::vector<std::string> environment_of_ranks(const Configuration& configuration
     for (const char* name : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"}) {
       remove_variable(environment, name);
     }
+    for (const char* name : {"OMP_PROC_BIND", "OMP_PLACES"}) {
+      if (const auto value = config::environment_variable(name))
+        replace_variable(environment, std::string(config::handed_prefix) + name, *value);
+    }
   }
   // Functions bound one by one on first use would make .got.plt, which lies among the globals, differ between
   // ranks.
@@ -139,6 +143,7 @@ Result<void> read_settings(const RunOptions& options, Configuration& configurati
   if (auto done = set("threads_per_rank", options.threads_per_rank); !done) return done;
   if (auto done = set("bind", options.bind); !done) return done;
   if (auto done = set("trace", options.trace); !done) return done;
+  if (auto done = set("pthreads", options.pthreads ? "true" : ""); !done) return done;
   if (auto done = set("stats", options.stats ? "true" : ""); !done) return done;
   if (auto done = set("encrypt", options.encrypt ? "true" : ""); !done) return done;
   return set("label_output", options.label_output ? "true" : "");

@@ -27,6 +27,7 @@ struct RunOptions {
   std::string trace;             // empty: as set
   std::string network_file;      // a file saved by doctor --hosts; empty: none
   bool stats = false;
+  bool pthreads = false;
   bool label_output = false;
   bool encrypt = false;
   bool print_config = false;

@@ -186,6 +186,30 @@ void add_described(std::vector<CodeRange>& functions, const MappedFile& file, Se
   }
 }
 
+// Calls `visit` with the code of each executable section of the file, its address where Linux would load the
+// program without randomisation, and the base of such addresses.
+template <class Visit>
+Result<void> for_each_section(const std::string& path, Visit visit) {
+  constexpr std::uintptr_t base_of_movable_programs = 0x555555554000;
+  const File file(path.c_str());
+  if (!file.is_open()) return Error{"cannot read " + path + ": " + std::strerror(errno)};
+  ElfW(Ehdr) header;
+  std::vector<ElfW(Shdr)> sections = executable_sections(file, header);
+  if (sections.empty()) return Error{path + " is not a program or library with section headers"};
+  std::sort(sections.begin(), sections.end(),
+            [](const ElfW(Shdr) & a, const ElfW(Shdr) & b) { return a.sh_addr < b.sh_addr; });
+  for (const ElfW(Shdr) & section : sections) {
+    if (section.sh_size > file.bytes()) return Error{path + " is damaged: a section is larger than the file"};
+    std::vector<std::uint8_t> code(section.sh_size);
+    if (!file.read(code.data(), code.size(), section.sh_offset)) {
+      return Error{path + " is damaged: a section extends beyond the end of the file"};
+    }
+    const std::uintptr_t base = header.e_type == ET_DYN ? base_of_movable_programs : 0;
+    visit(std::span<const std::uint8_t>(code), base + section.sh_addr, base);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<CodeRange>> code_of_object(const dl_phdr_info& object, const std::string& path) {
@@ -222,26 +246,23 @@ Scan find_sites(std::vector<CodeRange> ranges, const FunctionsOf& functions) {
 }
 
 Result<Scan> find_sites_of_file(const std::string& path) {
-  constexpr std::uintptr_t base_of_movable_programs = 0x555555554000;
-  const File file(path.c_str());
-  if (!file.is_open()) return Error{"cannot read " + path + ": " + std::strerror(errno)};
-  ElfW(Ehdr) header;
-  std::vector<ElfW(Shdr)> sections = executable_sections(file, header);
-  if (sections.empty()) return Error{path + " is not a program or library with section headers"};
-  std::sort(sections.begin(), sections.end(),
-            [](const ElfW(Shdr) & a, const ElfW(Shdr) & b) { return a.sh_addr < b.sh_addr; });
   Scan all;
-  for (const ElfW(Shdr) & section : sections) {
-    if (section.sh_size > file.bytes()) return Error{path + " is damaged: a section is larger than the file"};
-    std::vector<std::uint8_t> code(section.sh_size);
-    if (!file.read(code.data(), code.size(), section.sh_offset)) {
-      return Error{path + " is damaged: a section extends beyond the end of the file"};
-    }
-    const std::uintptr_t base = header.e_type == ET_DYN ? base_of_movable_programs : 0;
-    add(all, find_sites(code.data(), code.size(), base + section.sh_addr,
-                        [&] { return functions_of(path, base); }));
-  }
+  const auto read = for_each_section(
+      path, [&](std::span<const std::uint8_t> code, std::uintptr_t address, std::uintptr_t base) {
+        add(all, find_sites(code.data(), code.size(), address, [&] { return functions_of(path, base); }));
+      });
+  if (!read) return read.error();
   return all;
+}
+
+Result<bool> file_has_spin_loops(const std::string& path) {
+  bool found = false;
+  const auto read =
+      for_each_section(path, [&](std::span<const std::uint8_t> code, std::uintptr_t, std::uintptr_t) {
+        found = found || has_spin_loops(code.data(), code.size());
+      });
+  if (!read) return read.error();
+  return found;
 }
 
 std::vector<CodeRange> functions_of(const std::string& path, std::uintptr_t base) {

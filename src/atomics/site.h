@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -77,5 +78,11 @@ std::vector<CodeRange> functions_of(const std::string& path, std::uintptr_t base
 // Compilers make such a loop from a wait by `omp atomic read`, std::atomic's load or a volatile. Accepts any
 // bytes. Misses loops that call functions, except the small functions of unoptimised code.
 bool has_spin_loops(const void* code, std::size_t bytes) noexcept;
+// The same for all code of a file that is not loaded. Errors: as find_sites_of_file.
+Result<bool> file_has_spin_loops(const std::string& path);
+
+// A program that imports one of these functions may wait for a word in a loop that calls it.
+inline constexpr std::array<std::string_view, 6> functions_of_waits{
+    "sched_yield", "usleep", "nanosleep", "clock_nanosleep", "thrd_yield", "thrd_sleep"};
 
 }  // namespace musubi::atomics

@@ -25,6 +25,11 @@ std::optional<std::string> environment_variable(const char* name) {
   return std::string(value);
 }
 
+std::optional<std::string> program_variable(const char* name) {
+  auto value = environment_variable(name);
+  return value ? value : environment_variable((std::string(handed_prefix) + name).c_str());
+}
+
 std::vector<std::string> environment_variables() {
   std::vector<std::string> result;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
@@ -38,7 +43,7 @@ Result<void> read_environment(Configuration& configuration) {
     if (!variable.starts_with(prefix)) continue;
     const std::size_t equals = variable.find('=');
     const std::string name = variable.substr(0, equals);
-    if (equals == std::string::npos || name == job_variable) continue;
+    if (equals == std::string::npos || name == job_variable || name.starts_with(handed_prefix)) continue;
     const auto set = configuration.set(lower(std::string_view(name).substr(prefix.size())),
                                        std::string_view(variable).substr(equals + 1), Source::environment);
     if (!set) return Error{"environment variable " + name + ": " + set.error().message};

@@ -16,6 +16,12 @@ inline constexpr const char* job_variable = "MUSUBI_JOB";
 
 std::optional<std::string> environment_variable(const char* name);
 
+// Variables for the runtime that the program's own, unused OpenMP library must not read: the launcher hands
+// them to the ranks with this before their name. They are no settings.
+inline constexpr const char* handed_prefix = "MUSUBI_PROGRAM_";
+// The variable as the user set it, handed or not.
+std::optional<std::string> program_variable(const char* name);
+
 // All variables, as `NAME=value`.
 std::vector<std::string> environment_variables();
 

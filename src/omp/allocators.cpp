@@ -12,8 +12,9 @@
 namespace musubi::omp {
 namespace {
 
-constexpr AllocatorHandle default_allocator = 1, predefined_max = 8;
-constexpr std::uintptr_t space_max = 4;
+// LLVM has numbers up to 1024 for memory of devices, which is ours as well.
+constexpr AllocatorHandle default_allocator = 1, predefined_max = 1024;
+constexpr std::uintptr_t space_max = 4, device_space_first = 100, device_space_last = 102;
 
 // omp_alloctrait_key_t and omp_alloctrait_value_t.
 namespace keys {
@@ -196,7 +197,7 @@ bool apply(const AllocatorTrait& trait, Allocator& allocator) {
 
 AllocatorHandle make_allocator(std::uintptr_t space, std::span<const AllocatorTrait> traits) {
   Allocator allocator;
-  if (space > space_max) return 0;
+  if (space > space_max && (space < device_space_first || space > device_space_last)) return 0;
   for (const AllocatorTrait& trait : traits) {
     if (!apply(trait, allocator)) return 0;
   }

@@ -13,6 +13,12 @@ Group* group_to_cancel(Group* group) {
   return group;
 }
 
+events::Cancelled heard_as(const ImplicitTask& task, Cancellable construct) {
+  if (construct == Cancellable::region) return events::Cancelled::region;
+  if (construct == Cancellable::taskgroup) return events::Cancelled::taskgroup;
+  return task.loop.specification.one_by_one ? events::Cancelled::sections : events::Cancelled::loop;
+}
+
 }  // namespace
 
 bool cancellation_enabled() noexcept {
@@ -27,6 +33,7 @@ bool region_is_cancelled(const ImplicitTask& task) {
 
 bool cancel(ImplicitTask& task, Cancellable construct) {
   if (!cancellation_enabled()) return false;
+  events::cancel(heard_as(task, construct), events::CancelStep::activated);
   switch (construct) {
     case Cancellable::loop:
       if (task.team != nullptr)
@@ -45,8 +52,9 @@ bool cancel(ImplicitTask& task, Cancellable construct) {
   return true;
 }
 
-bool cancellation_point(const ImplicitTask& task, Cancellable construct) {
-  if (!cancellation_enabled()) return false;
+namespace {
+
+bool is_cancelled(const ImplicitTask& task, Cancellable construct) {
   switch (construct) {
     case Cancellable::loop:
       return task.team != nullptr &&
@@ -57,6 +65,14 @@ bool cancellation_point(const ImplicitTask& task, Cancellable construct) {
       break;
   }
   return region_is_cancelled(task);
+}
+
+}  // namespace
+
+bool cancellation_point(const ImplicitTask& task, Cancellable construct) {
+  if (!cancellation_enabled() || !is_cancelled(task, construct)) return false;
+  events::cancel(heard_as(task, construct), events::CancelStep::detected);
+  return true;
 }
 
 bool drops_tasks(const TaskGroup* innermost) {

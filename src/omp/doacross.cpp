@@ -37,6 +37,12 @@ void wait_until(TeamWords& team_words, const Entry& entry, std::uint64_t progres
   }
 }
 
+// The word of a chunk may still belong to an earlier one, which must be complete before the word is reused.
+void await_word(TeamWords& team_words, std::uint64_t chunk) {
+  if (chunk < words::doacross_count) return;
+  wait_until(team_words, entry_of(team_words, chunk - words::doacross_count), complete);
+}
+
 std::uint64_t chunk_holding(const ImplicitTask& task, std::uint64_t position) {
   const LoopSpecification& specification = task.loop.specification;
   return specification.chunk == 0 ? static_owner(specification.space.count, task.size, position)
@@ -63,6 +69,17 @@ std::uint64_t progress_at(const ImplicitTask& task, std::uint64_t chunk, const s
   return static_cast<std::uint64_t>(progress) + 1;
 }
 
+// Whether the iteration ends its chunk.
+bool is_last_of_chunk(const ImplicitTask& task, std::uint64_t chunk, const std::uint64_t* coordinates) {
+  const Loop& loop = task.loop;
+  const std::uint64_t* inner = this_thread().inner_extents;
+  for (std::uint32_t depth = 1; depth < loop.nest; ++depth) {
+    if (coordinates[depth] + 1 != inner[depth - 1]) return false;
+  }
+  const std::uint64_t next = coordinates[0] + 1;
+  return next == loop.specification.space.count || chunk_holding(task, next) != chunk;
+}
+
 // A thread is in one nest at a time. A team of one keeps no extents.
 void keep_inner_extents(std::span<const std::uint64_t> extents) {
   Thread& thread = this_thread();
@@ -77,11 +94,11 @@ void keep_inner_extents(std::span<const std::uint64_t> extents) {
 
 }  // namespace
 
-void doacross_begin(ImplicitTask& task, std::span<const std::uint64_t> extents, Schedule schedule,
-                    std::uint64_t chunk) {
+void doacross_begin(ImplicitTask& task, const IterationSpace& space, std::span<const std::uint64_t> extents,
+                    Schedule schedule, std::uint64_t chunk, bool by_shares) {
   LoopSpecification specification;
-  const std::uint64_t count = extents[0];
-  specification.space = {0, count, 1, count};
+  const std::uint64_t count = space.count;
+  specification.space = space;
   const bool is_static = schedule == Schedule::static_chunks || schedule == Schedule::automatic;
   // Guided chunks have no number that another thread could compute: use equal ones instead.
   specification.schedule = is_static ? Schedule::static_chunks : Schedule::dynamic;
@@ -94,7 +111,7 @@ void doacross_begin(ImplicitTask& task, std::span<const std::uint64_t> extents, 
     Team& team = *task.team;
     // The words belong to one nest at a time: the first barrier ends all earlier nests, then the words are
     // cleared, then this nest starts.
-    barrier();
+    barrier(nullptr, events::Sync::internal);
     const bool clears_for_rank_without_members = task.number == 0;
     for (std::size_t place = 0; place < words::doacross_count; ++place) {
       const Rank owner = team.words.owner_of(place);
@@ -102,20 +119,17 @@ void doacross_begin(ImplicitTask& task, std::span<const std::uint64_t> extents, 
       const bool orphan = clears_for_rank_without_members && team.placement().members_on(owner.value) == 0;
       if (own || orphan) team.words.store(owner, words::doacross + place, 0);
     }
-    barrier();
+    barrier(nullptr, events::Sync::internal);
   }
   loop_begin(task, specification);
   task.loop.doacross = true;
+  task.loop.by_shares = by_shares;
   task.loop.nest = static_cast<std::uint32_t>(extents.size());
   if (task.team != nullptr) keep_inner_extents(extents.subspan(1));
 }
 
 void doacross_enter_chunk(ImplicitTask& task) {
-  const std::uint64_t chunk = chunk_holding(task, task.loop.chunk.first);
-  if (chunk < words::doacross_count) return;
-  // The word still belongs to an earlier chunk, which must be complete before the word is reused.
-  TeamWords& team_words = task.team->words;
-  wait_until(team_words, entry_of(team_words, chunk - words::doacross_count), complete);
+  await_word(task.team->words, chunk_holding(task, task.loop.chunk.first));
 }
 
 void doacross_leave_chunk(ImplicitTask& task) {
@@ -130,8 +144,15 @@ void doacross_post(ImplicitTask& task, const std::uint64_t* coordinates) {
   Team& team = *task.team;
   const std::uint64_t chunk = chunk_holding(task, coordinates[0]);
   const Entry entry = entry_of(team.words, chunk);
+  Loop& loop = task.loop;
+  if (loop.by_shares && loop.next_share != chunk + 1) {
+    await_word(team.words, chunk);
+    loop.next_share = chunk + 1;
+  }
   if (team.ranks > 1) team.runtime.synchronization().release(channel_of(entry.index));
-  publish(team.words, entry, progress_at(task, chunk, coordinates));
+  // Where no call ends the chunk, its last iteration does.
+  const bool ends_chunk = loop.by_shares && is_last_of_chunk(task, chunk, coordinates);
+  publish(team.words, entry, ends_chunk ? complete : progress_at(task, chunk, coordinates));
 }
 
 void doacross_wait(ImplicitTask& task, const std::uint64_t* coordinates) {

@@ -148,6 +148,14 @@ const char* schedule_name(Schedule kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
+std::string bind_names(const Environment& environment) {
+  constexpr std::array names{"FALSE", "TRUE", "PRIMARY", "CLOSE", "SPREAD"};
+  std::string text = names[static_cast<std::size_t>(environment.bind_at(0))];
+  for (std::size_t i = 1; i < environment.bind_of_levels.size(); ++i)
+    text += std::string(",") + names[static_cast<std::size_t>(environment.bind_of_levels[i])];
+  return text;
+}
+
 // Leagues, devices, allocators, priorities and affinity.
 void read_others(const Reader& reader, Environment& environment) {
   Icv& icv = environment.initial;
@@ -187,7 +195,13 @@ Environment read_environment(std::uint32_t threads, const Lookup& lookup, const 
     icv.schedule = *schedule;
   }
   icv.dynamic = reader.boolean("OMP_DYNAMIC").value_or(false);
-  if (environment.threads_of_levels.size() > 1) icv.max_active_levels = active_levels_supported;
+  environment.places = reader.read("OMP_PLACES", "a kind of places such as cores, or a list such as {0:4},{4:4}",
+                                   parse_places);
+  environment.bind_of_levels =
+      reader
+          .read("OMP_PROC_BIND", "true, false, or a list of primary, close and spread", parse_bind_list)
+          .value_or(std::vector<ProcBind>(environment.places ? 1 : 0, ProcBind::yes));
+  if (environment.threads_of_levels.size() > 1 || environment.bind_of_levels.size() > 1) icv.max_active_levels = active_levels_supported;
   if (const auto nested = reader.boolean("OMP_NESTED"))
     icv.max_active_levels = *nested ? active_levels_supported : 1;
   if (const auto levels = reader.number("OMP_MAX_ACTIVE_LEVELS", 0, "a number of levels")) {
@@ -222,8 +236,8 @@ std::string describe(const Environment& environment, bool verbose) {
   if (icv.schedule.chunk > 1 && icv.schedule.kind != Schedule::automatic)
     schedule += "," + std::to_string(icv.schedule.chunk);
   line("OMP_SCHEDULE", schedule);
-  line("OMP_PROC_BIND", "FALSE");
-  line("OMP_PLACES", "");
+  line("OMP_PROC_BIND", bind_names(environment));
+  line("OMP_PLACES", environment.places ? environment.places->text : "");
   line("OMP_STACKSIZE", std::to_string(environment.stack_bytes));
   line("OMP_WAIT_POLICY", "PASSIVE");
   line("OMP_THREAD_LIMIT", std::to_string(icv.thread_limit));

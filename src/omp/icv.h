@@ -2,11 +2,15 @@
 // environment.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "omp/place_list.h"
 
 namespace musubi::omp {
 
@@ -51,6 +55,9 @@ struct Environment {
   Icv initial;
   // nthreads-var by nesting level, as far as the variable lists numbers; empty: not set.
   std::vector<std::uint32_t> threads_of_levels;
+  // bind-var by nesting level, as far as the variable lists policies; empty: not set, as `no`.
+  std::vector<ProcBind> bind_of_levels;
+  std::optional<PlaceList> places;  // OMP_PLACES
   bool cancellation = false;
   bool target_mandatory = false;  // OMP_TARGET_OFFLOAD
   std::uint32_t max_task_priority = 0;
@@ -58,11 +65,19 @@ struct Environment {
   std::string affinity_format = "level %L thread %i affinity %A";
   std::uint64_t stack_bytes = 0;  // 0: not set
   enum class Display : std::uint8_t { no, yes, verbose } display = Display::no;
+
+  bool binds() const { return bind_at(0) != ProcBind::no; }
+  // bind-var of a task at this nesting level.
+  ProcBind bind_at(std::uint32_t level) const {
+    if (bind_of_levels.empty()) return ProcBind::no;
+    return bind_of_levels[std::min<std::size_t>(level, bind_of_levels.size() - 1)];
+  }
 };
 
 // Reads OMP_NUM_THREADS, OMP_SCHEDULE, OMP_DYNAMIC, OMP_NESTED, OMP_MAX_ACTIVE_LEVELS, OMP_THREAD_LIMIT,
 // OMP_STACKSIZE, OMP_CANCELLATION, OMP_DISPLAY_ENV, OMP_DEFAULT_DEVICE, OMP_TARGET_OFFLOAD, OMP_NUM_TEAMS,
-// OMP_TEAMS_THREAD_LIMIT, OMP_MAX_TASK_PRIORITY, OMP_DISPLAY_AFFINITY, OMP_AFFINITY_FORMAT and OMP_ALLOCATOR.
+// OMP_TEAMS_THREAD_LIMIT, OMP_MAX_TASK_PRIORITY, OMP_DISPLAY_AFFINITY, OMP_AFFINITY_FORMAT, OMP_ALLOCATOR,
+// OMP_PLACES and OMP_PROC_BIND.
 // `threads`: the default of nthreads-var.
 Environment read_environment(std::uint32_t threads, const Lookup& lookup, const Warn& warn);
 

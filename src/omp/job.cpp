@@ -40,6 +40,7 @@ Job::Job(runtime::Runtime& runtime_of_process)
       team(runtime, words, crew, nullptr),
       travelling(runtime, team.tasks()),
       inner_teams(pool),
+      places(runtime),
       contention(words),
       nested_task_bytes_max(std::min<std::size_t>(1 << 20, runtime.settings().stack_bytes / 4)) {}
 
@@ -73,10 +74,11 @@ void start(runtime::Runtime& runtime, const ProgramTraits& program, std::int64_t
     job->team.travelling = &job->travelling;
     job->team.tasks().other_ranks = &job->travelling;
   }
-  job->environment = read_environment(job->team.threads().all(), &config::environment_variable,
+  job->environment = read_environment(job->team.threads().all(), &config::program_variable,
                                       [speaks](const std::string& line) {
                                         if (speaks) print("musubi: " + line + "\n");
                                       });
+  job->places.find(job->environment);
   if (speaks && job->environment.stack_bytes > runtime.settings().stack_bytes) {
     print("musubi: OMP_STACKSIZE asks for more than the stacks of this job have: set MUSUBI_STACK_BYTES=" +
           std::to_string(job->environment.stack_bytes) + "\n");
@@ -92,6 +94,8 @@ void set_before_region(void (*tell)()) noexcept {
 }
 
 void leave_job(void (*refuse)()) noexcept {
+  events::heard = false;
+  events::start_of_tool = nullptr;
   Job::current_ = nullptr;
   Job::refusal_ = refuse;
 }
@@ -104,10 +108,31 @@ void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_fram
   thread.forks = job.self == 0;
   initialise_thread(thread);
   runtime::name_thread(runtime::ThreadRole::main, 0);
+  job.places.bind_first_thread();
   job.state_at_start = os::thread_state();
   job.runtime.threads().set_count(job.team.threads().on(job.self));
   job.runtime.synchronization().end_region();
 }
+
+InheritedState state_of_this_thread() noexcept {
+  const os::ThreadState now = os::thread_state();
+  return {now, os::differences(now, Job::require("omp::state_of_this_thread").state_at_start)};
+}
+
+void take_over_state(const InheritedState& inherited) noexcept {
+  os::set_thread_state(Job::require("omp::take_over_state").state_at_start, ~os::ThreadStateParts{0});
+  os::set_thread_state(inherited.state, inherited.parts);
+}
+
+namespace {
+
+void end_tool(Job& job) {
+  if (!events::are_heard()) return;
+  job.crew.end_threads();
+  events::finish();
+}
+
+}  // namespace
 
 ExitDecision worker_main() {
   Job& job = Job::require("omp::worker_main");
@@ -118,10 +143,17 @@ ExitDecision worker_main() {
       const runtime::Waiting wait(runtime::Wait::region);
       job.runtime.synchronization().barrier(payload);
     }
-    if (kind_of(payload) == BarrierKind::exit) return ExitDecision{status_of(payload)};
+    if (kind_of(payload) == BarrierKind::exit) {
+      end_tool(job);
+      return ExitDecision{status_of(payload)};
+    }
     MUSUBI_CHECK(kind_of(payload) == BarrierKind::fork, "kind %u", static_cast<unsigned>(kind_of(payload)));
     serve_region(job, payload);
   }
+}
+
+void start_tool() {
+  events::start_tool();
 }
 
 bool is_region_open() noexcept {
@@ -132,7 +164,11 @@ bool is_region_open() noexcept {
 bool shut_down(int status) {
   Job& job = Job::require("omp::shut_down");
   MUSUBI_CHECK(job.self == 0);
-  if (job.team.is_open()) return false;
+  if (job.team.is_open()) {
+    events::finish();
+    return false;
+  }
+  end_tool(job);
   if (job.ranks == 1) return true;
   runtime::BarrierPayload payload = encode(BarrierKind::exit, status);
   job.runtime.synchronization().barrier(payload);

@@ -11,6 +11,7 @@
 #include "omp/inner_teams.h"
 #include "omp/locks.h"
 #include "omp/open_singles.h"
+#include "omp/places.h"
 #include "omp/pool.h"
 #include "omp/process.h"
 #include "omp/team.h"
@@ -55,6 +56,7 @@ struct Job {
   Team team;                   // over the ranks
   TravellingTasks travelling;  // of that team
   InnerTeams inner_teams;
+  Places places;
   ContentionGroup contention;               // of the thread that runs main
   const std::size_t nested_task_bytes_max;  // limit of stack use by nested tasks; further ones are postponed
   UnreleasedSingles unreleased_singles;

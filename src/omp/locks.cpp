@@ -102,17 +102,23 @@ std::uint64_t thread_mark() {
 
 void set_lock(const void* lock, LockUnit unit) {
   Locks& locks = Job::require("an OpenMP lock").locks;
+  if (unit == LockUnit::word) events::mutex_wanted(events::Mutex::lock, lock);
   locks.lock(locks.at(lock, unit), lock);
+  if (unit == LockUnit::word) events::mutex_taken(events::Mutex::lock, lock);
 }
 
 bool test_lock(const void* lock, LockUnit unit) {
   Locks& locks = Job::require("an OpenMP lock").locks;
-  return locks.try_lock(locks.at(lock, unit));
+  if (unit == LockUnit::word) events::mutex_wanted(events::Mutex::test_lock, lock);
+  const bool taken = locks.try_lock(locks.at(lock, unit));
+  if (unit == LockUnit::word && taken) events::mutex_taken(events::Mutex::test_lock, lock);
+  return taken;
 }
 
 void unset_lock(const void* lock, LockUnit unit) {
   Locks& locks = Job::require("an OpenMP lock").locks;
   locks.unlock(locks.at(lock, unit));
+  if (unit == LockUnit::word) events::mutex_given_back(events::Mutex::lock, lock);
 }
 
 void initialise_nest_lock(NestLockWord& word) {
@@ -125,25 +131,40 @@ bool holds_nest_lock(const NestLockWord& word, std::uint64_t mark) {
 }
 
 void set_nest_lock(NestLockWord& word, LockUnit unit, std::uint64_t mark) {
+  const bool of_openmp = unit == LockUnit::nest_lock;
+  if (of_openmp) events::mutex_wanted(events::Mutex::nest_lock, &word);
   if (!holds_nest_lock(word, mark)) {
     set_lock(&word, unit);
     __atomic_store_n(&word.owner, mark, __ATOMIC_RELAXED);
+    if (of_openmp) events::mutex_taken(events::Mutex::nest_lock, &word);
+  } else if (of_openmp) {
+    events::nested(true, &word);
   }
   ++word.depth;
 }
 
 std::uint32_t test_nest_lock(NestLockWord& word, LockUnit unit, std::uint64_t mark) {
+  const bool of_openmp = unit == LockUnit::nest_lock;
+  if (of_openmp) events::mutex_wanted(events::Mutex::test_nest_lock, &word);
   if (!holds_nest_lock(word, mark)) {
     if (!test_lock(&word, unit)) return 0;
     __atomic_store_n(&word.owner, mark, __ATOMIC_RELAXED);
+    if (of_openmp) events::mutex_taken(events::Mutex::test_nest_lock, &word);
+  } else if (of_openmp) {
+    events::nested(true, &word);
   }
   return ++word.depth;
 }
 
 void unset_nest_lock(NestLockWord& word, LockUnit unit) {
-  if (--word.depth != 0) return;
+  const bool of_openmp = unit == LockUnit::nest_lock;
+  if (--word.depth != 0) {
+    if (of_openmp) events::nested(false, &word);
+    return;
+  }
   __atomic_store_n(&word.owner, 0, __ATOMIC_RELAXED);
   unset_lock(&word, unit);
+  if (of_openmp) events::mutex_given_back(events::Mutex::nest_lock, &word);
 }
 
 void initialise_nest_lock(NestLockHandle& handle) {
@@ -165,24 +186,38 @@ NestLockWord& lock_of(NestLockHandle handle) {
   return *handle;
 }
 
-void critical_begin(const void* name) {
+void lock_named(const void* name) {
   Job* job = Job::current();
   if (job == nullptr) return;
   job->locks.lock(name == nullptr ? LockId{lock_ids::unnamed_critical} : job->locks.named(name), name);
 }
 
-void critical_end(const void* name) {
+void unlock_named(const void* name) {
   Job* job = Job::current();
   if (job == nullptr) return;
   job->locks.unlock(name == nullptr ? LockId{lock_ids::unnamed_critical} : job->locks.named(name));
 }
 
+void critical_begin(const void* name) {
+  events::mutex_wanted(events::Mutex::critical, name);
+  lock_named(name);
+  events::mutex_taken(events::Mutex::critical, name);
+}
+
+void critical_end(const void* name) {
+  unlock_named(name);
+  events::mutex_given_back(events::Mutex::critical, name);
+}
+
 void atomic_begin() {
+  events::mutex_wanted(events::Mutex::atomic, nullptr);
   if (Job* job = Job::current()) job->locks.lock(LockId{lock_ids::atomic});
+  events::mutex_taken(events::Mutex::atomic, nullptr);
 }
 
 void atomic_end() {
   if (Job* job = Job::current()) job->locks.unlock(LockId{lock_ids::atomic});
+  events::mutex_given_back(events::Mutex::atomic, nullptr);
 }
 
 }  // namespace musubi::omp

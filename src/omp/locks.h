@@ -13,6 +13,7 @@ namespace musubi::omp {
 namespace lock_ids {
 inline constexpr std::uint32_t unnamed_critical = 0;
 inline constexpr std::uint32_t atomic = 1;
+inline constexpr std::uint32_t thread_copies = 2;
 inline constexpr std::uint32_t first_at_address = runtime::Synchronization::lock_count;
 }  // namespace lock_ids
 
@@ -62,7 +63,7 @@ class Locks {
 // omp_lock_t in the program's memory. Its bytes are not used: the lock is identified by its address.
 using LockWord = std::uint32_t;
 
-// omp_nest_lock_t: 16 bytes. Its owner is a task, not a thread: every explicit and every implicit task has
+// The lock of a nestable lock: its owner is a task, not a thread: every explicit and every implicit task has
 // its mark. POSIX's recursive mutexes have the same layout; their owner is a thread. Only the holder writes
 // `owner` and `depth`. A stale `owner` never equals the reader's mark: no mark is used twice, and each owner
 // clears its mark before it unlocks.
@@ -73,7 +74,8 @@ struct NestLockWord {
 };
 static_assert(sizeof(NestLockWord) == 16);
 
-// A Fortran variable of omp_nest_lock_kind: gfortran gives it 8 bytes, too few for the lock itself.
+// omp_nest_lock_t, and omp_nest_lock_kind of Fortran: most compilers give it 8 bytes, too few for the lock
+// itself, and gcc 16. One layout for all, since their objects may share a lock.
 using NestLockHandle = NestLockWord*;
 
 // These locks need neither initialisation nor destruction.
@@ -102,6 +104,9 @@ void destroy_nest_lock(NestLockHandle& handle);
 // Ends the job if the handle was not initialised.
 NestLockWord& lock_of(NestLockHandle handle);
 
+// The lock of an object, without events for a tool.
+void lock_named(const void* name);
+void unlock_named(const void* name);
 // Critical sections. `name` null: the unnamed one.
 void critical_begin(const void* name);
 void critical_end(const void* name);

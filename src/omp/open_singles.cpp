@@ -129,9 +129,11 @@ void settle_singles(Before before) {
 }
 
 bool single_begin(ImplicitTask& task) {
-  if (task.team == nullptr) return true;
-  const bool runs_it = task.team->claim_single(++task.singles);
-  note_single(task, task.singles, runs_it);
+  const bool alone = task.team == nullptr;
+  const bool runs_it = alone || task.team->claim_single(++task.singles);
+  if (!alone) note_single(task, task.singles, runs_it);
+  events::work_begins(runs_it ? events::Work::single_executor : events::Work::single_other, 1);
+  if (!runs_it) events::work_ends();
   return runs_it;
 }
 
@@ -145,8 +147,19 @@ void* broadcast(ImplicitTask& task, bool sender, void* pointer) {
     turn.sent.store(true, std::memory_order_relaxed);
     if (team.self != 0) team.words.store(Rank{0}, turn.word, value);
   }
-  if (!barrier(&turn)) return sender ? pointer : nullptr;
+  if (!barrier(&turn, events::Sync::internal)) return sender ? pointer : nullptr;
   return reinterpret_cast<void*>(turn.value.load(std::memory_order_relaxed));
+}
+
+void* broadcast_or_end(ImplicitTask& task, bool sender, void* pointer) {
+  void* const received = broadcast(task, sender, pointer);
+  if (received == nullptr && task.team != nullptr) {
+    end_job(
+        Job::current()->runtime,
+        "a region was cancelled while a thread of it waited for the values of `single copyprivate`: do not "
+        "cancel a region before all its threads have met its single constructs");
+  }
+  return received;
 }
 
 void* construct_memory(ImplicitTask& task, std::size_t bytes) {

@@ -40,10 +40,16 @@ void enter(ImplicitTask& task, const Region& region, Team* team, std::uint32_t n
   task.loops = region.loops;
   task.singles = region.singles;
   thread.task = thread.implicit = &task;
+  if (Job* const job = Job::current(); job != nullptr && job->places.exist()) {
+    const bool alone = team == nullptr;
+    job->places.bind_member(task, region.bind, alone ? 0 : number - team->first_here(),
+                            alone ? 1 : team->members_here());
+  }
   if (const Job* job = Job::current(); job != nullptr && job->environment.display_affinity)
     display_affinity_when_changed();
   runtime::note_team(number, region.size);
-  runtime::note_entry(reinterpret_cast<std::uintptr_t>(region.function));
+  runtime::note_entry(region.program_code());
+  events::member_begins(task);
   if (region.loop != nullptr) loop_begin(task, *region.loop);
 }
 
@@ -58,6 +64,7 @@ void leave(ImplicitTask& task) {
   end_constructs(task);
   leave_seat(task);
   free_construct_memory(task);
+  events::member_ends(task);
   this_thread().implicit = task.outer;
   this_thread().task = task.parent;
   runtime::note_team(task.outer->number, task.outer->size > 1 ? task.outer->size : 0);
@@ -86,10 +93,16 @@ std::uint32_t dynamic_size(const Job& job, std::uint32_t size) {
   return std::min(size, all > busy ? all - busy + 1 : 1);
 }
 
+// Without binding, the clause has no effect.
+ProcBind bind_of(const RegionRequest& request, const Job& job, std::uint32_t level) {
+  const ProcBind bind = job.environment.bind_at(level);
+  return bind == ProcBind::no || request.bind == ProcBind::no ? bind : request.bind;
+}
+
 // A smaller team over the ranks: where its members may open teams of their own, they are spread over the
 // ranks.
-Spacing spacing_of(const RegionRequest& request, const Icv& icv) {
-  switch (request.bind) {
+Spacing spacing_of(ProcBind bind, const Icv& icv) {
+  switch (bind) {
     case ProcBind::primary:
       return Spacing::first;
     case ProcBind::close:
@@ -116,17 +129,31 @@ const InheritedState* inherited_from_here(Job& job) {
   return job.inherited;
 }
 
+runtime::RegionCode code_of(const RegionRequest& request) {
+  if (request.code != 0) return {request.code, request.arguments, runtime::RegionCode::Passes::words};
+  return {reinterpret_cast<std::uintptr_t>(request.function), request.data,
+          runtime::RegionCode::Passes::address};
+}
+
+// Tells the tool of a region whose size is known now.
+void note_region(ImplicitTask& task, const Region& region, const RegionRequest& request, const Icv& icv) {
+  task.region_note = events::region_begins(request.threads == 0 ? icv.threads : request.threads, region.size,
+                                           region.call_site);
+}
+
 // Starts the members of this rank, and announces the region to other ranks. `task`: of the thread that opens
 // it.
-[[gnu::always_inline]] inline void open_team(Job& job, const Region& region, ImplicitTask& task) {
+[[gnu::always_inline]] inline void open_team(Job& job, const Region& region, const RegionRequest& request,
+                                             ImplicitTask& task) {
   Team& team = job.team;
   team.open(region, nullptr);
+  team.note = task.region_note;
   job.crew.reserve(team.members_here());
   if (job.ranks > 1) {
     if (job.before_region != nullptr) job.before_region();
     runtime::Synchronization& synchronization = job.runtime.synchronization();
-    const StoreBound stores = synchronization.stores_of(reinterpret_cast<std::uintptr_t>(region.function),
-                                                        region.data, __builtin_frame_address(0));
+    StoreBound stores = synchronization.stores_of(code_of(request), __builtin_frame_address(0));
+    if (events::tool_is_of_program()) stores = {};  // it stores, too
     runtime::BarrierPayload payload = encode_fork(region, stores, job.environment.initial, task.details);
     if (has_details(payload)) note_stack(__builtin_frame_address(0));  // `task` may be in the caller's frame
     synchronization.barrier(payload);
@@ -136,16 +163,19 @@ const InheritedState* inherited_from_here(Job& job) {
 }
 
 // Result: null if the region is left with one thread.
-Team* open_inner_team(Job& job, Region& region, ImplicitTask& opener, const Icv& icv) {
+Team* open_inner_team(Job& job, Region& region, const RegionRequest& request, ImplicitTask& task,
+                      ImplicitTask& opener, const Icv& icv) {
   if (icv.dynamic) region.size = dynamic_size(job, region.size);
   const std::uint32_t counted = opener.contention->take(region.size - 1, icv.thread_limit);
   region.size = counted + 1;
+  note_region(task, region, request, icv);
   if (region.size == 1) return nullptr;
   InnerTeam& inner = job.inner_teams.take(job.runtime);
   inner.counted = counted;
   region.loops = inner.loops;
   region.singles = inner.singles;
   inner.team.open(region, &opener);
+  inner.team.note = task.region_note;
   inner.crew.reserve(region.size);
   inner.crew.start(inner.team, region.size);
   return &inner.team;
@@ -162,6 +192,7 @@ void close_inner_team(Job& job, InnerTeam& inner, ImplicitTask& task) {
 void join_team(Job& job, const ImplicitTask& task) {
   note_stack(__builtin_frame_address(0));
   Team& team = *task.team;
+  const events::SyncScope end(events::Sync::end_of_region);
   const runtime::Waiting wait(runtime::Wait::join);
   run_tasks_until(*task.seat, nullptr, [&] { return team.crew.are_done(team.members_here()); });
   run_tasks_to_the_end(*task.seat);
@@ -179,12 +210,14 @@ void run_member(Team& team, std::uint32_t index, End end) {
     if (region.inherited != nullptr) os::set_thread_state(region.inherited->state, region.inherited->parts);
   }
   ImplicitTask task;
+  task.region_note = team.note;
   enter(task, region, &team, team.first_here() + index);
   if (region.reductions != nullptr) enter_group(task, *region.reductions);
   {
-    const runtime::Traced traced(runtime::Event::parallel_region,
-                                 reinterpret_cast<std::uintptr_t>(region.function));
+    const runtime::Traced traced(runtime::Event::parallel_region, region.program_code());
+    events::code_runs(__builtin_frame_address(0));
     region.function(region.data);
+    events::code_runs(nullptr);
   }
   leave_groups(task);
   end_constructs(task);
@@ -200,6 +233,7 @@ void run_worker(Team& team, std::uint32_t index, Pool::Worker& worker) {
     const runtime::Waiting wait(runtime::Wait::region);
     TaskSeat& seat = *task.seat;
     const std::uint32_t session = seat.arena->session();
+    const events::SyncScope end(events::Sync::end_of_region);
     worker.rest(seat.arena->bell(), [&](auto over) { help_until(seat, session, over); });
   });
 }
@@ -214,9 +248,12 @@ void serve_region(Job& job, const runtime::BarrierPayload& fork) {
   }
   job.crew.reserve(members);
   job.runtime.synchronization().begin_region(team.region().stores());
+  events::start_tool();
+  team.note = events::region_begins(team.region().size, team.region().size, team.region().call_site);
   job.crew.start(team, members);
   run_member(team, 0, [&](const ImplicitTask& task) { join_team(job, task); });
   team.close();
+  events::region_ends(team.note);
 }
 
 bool opens_over_ranks(const Job& job, const ImplicitTask& member) {
@@ -234,6 +271,7 @@ std::uint32_t team_size_max(std::uint32_t threads) {
   Region region;
   region.function = request.function;
   region.data = request.data;
+  region.code = request.code;
   region.size = wanted_size(request.threads, outer, icv);
   region.level = outer.level + 1;
   region.icv = icv;
@@ -241,22 +279,28 @@ std::uint32_t team_size_max(std::uint32_t threads) {
   region.singles = outer.singles;
   region.loop = request.loop;
   region.reductions = request.reductions;
+  region.call_site = events::call_site();
   if (Job* const job = Job::current()) {
     const auto& levels = job->environment.threads_of_levels;
     if (region.level < levels.size()) region.icv.threads = levels[region.level];
+    region.bind = bind_of(request, *job, outer.level);
   }
-  if (region.size == 1) return enter(task, region, nullptr, 0);
+  if (region.size == 1) {
+    note_region(task, region, request, icv);
+    return enter(task, region, nullptr, 0);
+  }
   region.modes = os::floating_point_modes();
   Job& job = *Job::current();
   if (!opens_over_ranks(job, outer)) {
     end_own_single(outer);
-    Team* const team = open_inner_team(job, region, outer, icv);
+    Team* const team = open_inner_team(job, region, request, task, outer, icv);
     return enter(task, region, team, 0);
   }
-  region.spacing = spacing_of(request, icv);
+  region.spacing = request.spacing.value_or(spacing_of(region.bind, icv));
   if (region.size > job.team.region().size) region.inherited = inherited_from_here(job);
+  note_region(task, region, request, icv);
   job.contention.take(region.size - 1, icv.thread_limit);
-  open_team(job, region, task);
+  open_team(job, region, request, task);
   enter(task, region, &job.team, 0);
 }
 
@@ -277,6 +321,7 @@ void end_parallel() {
     }
   }
   leave(task);
+  events::region_ends(task.region_note);
 }
 
 std::uint32_t parallel(const RegionRequest& request) {
@@ -286,9 +331,10 @@ std::uint32_t parallel(const RegionRequest& request) {
   if (request.reductions != nullptr) enter_group(task, *request.reductions);
   const std::uint32_t size = task.size;
   {
-    const runtime::Traced traced(runtime::Event::parallel_region,
-                                 reinterpret_cast<std::uintptr_t>(request.function));
+    const runtime::Traced traced(runtime::Event::parallel_region, code_of(request).address);
+    events::code_runs(__builtin_frame_address(0));
     request.function(request.data);
+    events::code_runs(nullptr);
   }
   leave_groups(task);
   note_stack(__builtin_frame_address(0));
@@ -300,6 +346,8 @@ InitialTaskScope::InitialTaskScope() {
   ImplicitTask& around = implicit_task();
   task_.outer = task_.ancestor = &around;
   task_.contention = &contention_;
+  task_.partition = around.partition;
+  task_.place = around.place;
   task_.parent = &current_task();
   task_.icv = task_.parent->icv;
   task_.loops = around.loops;

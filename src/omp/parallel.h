@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "omp/contention_group.h"
 #include "omp/pool.h"
@@ -24,6 +25,11 @@ struct RegionRequest {
   const LoopSpecification* loop = nullptr;  // of a combined construct
   TaskReductions* reductions = nullptr;     // see Region
   ProcBind bind = ProcBind::no;             // no: no such clause
+  std::optional<Spacing> spacing = {};      // if the caller decides that
+  // If `function` only passes on to the program's code: the address of that, and its arguments' words, in the
+  // memory of `data`.
+  std::uintptr_t code = 0;
+  const void* arguments = nullptr;
 };
 
 // Whether an active region that the calling thread opens in that task has a team over the ranks.

@@ -14,15 +14,21 @@
 
 namespace musubi::omp {
 
-Pool::Worker& Pool::take() {
-  busy_.fetch_add(1, std::memory_order_relaxed);
+Pool::Worker* Pool::take_idle() {
   lock_.lock();
   Worker* const worker = idle_;
   if (worker != nullptr) idle_ = worker->next_;
   lock_.unlock();
-  if (worker == nullptr) return create();
+  if (worker == nullptr) return nullptr;
   worker->next_ = nullptr;
-  return *worker;
+  busy_.fetch_add(1, std::memory_order_relaxed);
+  return worker;
+}
+
+Pool::Worker& Pool::take() {
+  if (Worker* const worker = take_idle()) return *worker;
+  busy_.fetch_add(1, std::memory_order_relaxed);
+  return create();
 }
 
 void Pool::give_back(Worker* first, Worker* last, std::uint32_t count) {
@@ -70,13 +76,19 @@ void* Pool::run(void* argument) {
   adopt_stack(worker.stack_, __builtin_frame_address(0));
   if (worker.is_bound_) os::note_bound_thread();
   note_stack(__builtin_frame_address(0));
+  events::thread_begins(events::ThreadKind::worker);
   while (true) {
     {
       const runtime::Waiting wait(runtime::Wait::region);
       while (worker.orders_.load(std::memory_order_acquire) == worker.served_)
         pool.runtime_.threads().wait_local(&worker.orders_, worker.served_);
     }
-    pool.part_(*worker.team_, worker.index_, worker);
+    if (worker.team_ == nullptr) {
+      events::thread_ends();
+      worker.count_as_done();
+    } else {
+      pool.part_(*worker.team_, worker.index_, worker);
+    }
     note_stack(__builtin_frame_address(0));
   }
 }
@@ -85,18 +97,34 @@ void Pool::Worker::count_as_done() {
   ++served_;
   note_stack(__builtin_frame_address(0));
   Crew& crew = *crew_;
-  Bell& bell = *bell_.load(std::memory_order_relaxed);
+  Bell* const bell = bell_.load(std::memory_order_relaxed);
   const std::uint32_t expected = crew.expected_;
   // Afterwards the thread may belong to another crew.
-  if (crew.done_.fetch_add(1, std::memory_order_acq_rel) + 1 == expected) bell.ring();
+  if (crew.done_.fetch_add(1, std::memory_order_acq_rel) + 1 != expected) return;
+  if (is_resting_.load(std::memory_order_relaxed)) {
+    bell->ring();
+  } else {
+    pool_->runtime_.threads().wake_local(&crew.done_);
+  }
+}
+
+void Crew::add(Pool::Worker& worker) {
+  worker.crew_ = this;
+  (first_ == nullptr ? first_ : last_->next_) = &worker;
+  last_ = &worker;
+  ++members_;
 }
 
 void Crew::reserve(std::uint32_t members) {
-  for (; members_ < members; ++members_) {
-    Pool::Worker& worker = pool_.take();
-    worker.crew_ = this;
-    (first_ == nullptr ? first_ : last_->next_) = &worker;
-    last_ = &worker;
+  while (members_ < members) add(pool_.take());
+}
+
+void Crew::end_threads() {
+  while (Pool::Worker* const worker = pool_.take_idle()) add(*worker);
+  start(nullptr, members_);
+  while (!are_done(members_)) {
+    const std::uint32_t done = done_.load(std::memory_order_acquire);
+    if (!are_done(members_)) pool_.runtime_.threads().wait_local(&done_, done);
   }
 }
 
@@ -107,13 +135,13 @@ void Crew::disband() {
   members_ = 1;
 }
 
-void Crew::start(Team& team, std::uint32_t members) {
+void Crew::start(Team* team, std::uint32_t members) {
   if (members <= 1) return;
   expected_ = members - 1;
   done_.store(0, std::memory_order_relaxed);
   Pool::Worker* worker = first_;
   for (std::uint32_t index = 1; index < members; ++index, worker = worker->next_) {
-    worker->team_ = &team;
+    worker->team_ = team;
     worker->index_ = index;
     worker->orders_.store(worker->orders_.load(std::memory_order_relaxed) + 1);
     if (worker->is_resting_.load()) {

@@ -34,6 +34,8 @@ class Pool {
  private:
   friend class Crew;
 
+  // Null: no thread is idle.
+  Worker* take_idle();
   // A thread for a crew. Any thread; ends the job if there can be no more.
   Worker& take();
   // Takes a list of threads back.
@@ -63,14 +65,21 @@ class Crew {
   // Gives all threads back. REQUIRES: they are done.
   void disband();
   // Starts members 1 .. members-1. REQUIRES: reserve(members) before; all earlier work is done.
-  void start(Team& team, std::uint32_t members);
+  void start(Team& team, std::uint32_t members) { start(&team, members); }
   // Whether they are done with their parts. The bell with which they rest is rung for the last one.
   bool are_done(std::uint32_t members) const noexcept {
     return members == 1 || done_.load(std::memory_order_acquire) == members - 1;
   }
 
+  // The idle threads of the pool and the members tell the tool that they end; no region may follow.
+  void end_threads();
+
  private:
   friend class Pool;
+
+  void add(Pool::Worker& worker);
+  // `team`: null if the threads end.
+  void start(Team* team, std::uint32_t members);
 
   Pool& pool_;
   Pool::Worker* first_ = nullptr;
@@ -104,7 +113,7 @@ class Pool::Worker {
   runtime::ThreadStack stack_;
   Worker* next_ = nullptr;  // in its crew, or in the pool
   Crew* crew_ = nullptr;
-  Team* team_ = nullptr;
+  Team* team_ = nullptr;  // null: the thread ends
   std::uint32_t index_ = 0;
   std::uint32_t served_ = 0;
   std::atomic<Bell*> bell_{nullptr};

@@ -1,6 +1,7 @@
 // The life of the OpenMP layer in a process: from the start of the job to the end of the program.
 #pragma once
 
+#include "omp/region.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::omp {
@@ -26,6 +27,16 @@ void leave_job(void (*refuse)()) noexcept;
 // The calling thread runs main (rank 0), or represents the rank (other ranks); its stack is in the shared
 // range. `first_frame`: as adopt_stack's. REQUIRES: start() before; the thread is attached to the runtime.
 void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_frame);
+
+// What a thread inherits that the calling thread makes at another rank; and gives it to the calling thread,
+// new at that rank: the rank's state at the start with the creator's changes, except for parts that the
+// system forbids. REQUIRES: the main thread has been adopted.
+InheritedState state_of_this_thread() noexcept;
+void take_over_state(const InheritedState& inherited) noexcept;
+
+// Rank 0, on the thread that runs main, after the program's constructors: starts the tool, if one was found.
+// The other ranks start theirs with their first region.
+void start_tool();
 
 // Ranks other than 0: takes part in regions until rank 0 ends the job. Result: the program's status. The
 // caller then flushes its files, calls runtime.finish and leaves with _exit, since destructors belong to rank

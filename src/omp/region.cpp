@@ -5,11 +5,13 @@
 namespace musubi::omp {
 namespace {
 
-// Word 0 of a fork: kind, level, flags and schedule, then the size of the team and its spacing.
+// Word 0 of a fork: kind, level, flags and schedule, then the size of the team, its binding and its
+// spacing.
 constexpr unsigned level_shift = 8, levels_max_shift = 16, schedule_shift = 24, size_shift = 32,
-                   spacing_shift = 62;
-constexpr std::uint64_t size_mask = (std::uint64_t{1} << (spacing_shift - size_shift)) - 1;
-constexpr std::uint64_t schedule_mask = 7, monotonic_bit = 8, dynamic_bit = 16, details_bit = 32;
+                   bind_shift = 59, spacing_shift = 62;
+constexpr std::uint64_t size_mask = (std::uint64_t{1} << (bind_shift - size_shift)) - 1, bind_mask = 7;
+constexpr std::uint64_t schedule_mask = 7, monotonic_bit = 8, dynamic_bit = 16, details_bit = 32,
+                        code_bit = 64;
 constexpr unsigned store_bytes_shift = 48, x87_shift = 52;  // in word 1
 constexpr std::uint64_t store_bytes_mask = 15;              // at most 8
 constexpr unsigned vectors_shift = 48;                      // in word 2
@@ -19,13 +21,15 @@ constexpr std::uint64_t address_mask = (std::uint64_t{1} << 48) - 1;
 runtime::BarrierPayload encode_plainly(const Region& region) {
   const Icv& icv = region.icv;
   const std::uint64_t bits = static_cast<std::uint64_t>(icv.schedule.kind) |
-                             (icv.schedule.monotonic ? monotonic_bit : 0) | (icv.dynamic ? dynamic_bit : 0);
+                             (icv.schedule.monotonic ? monotonic_bit : 0) | (icv.dynamic ? dynamic_bit : 0) |
+                             (region.code != 0 ? code_bit : 0);
   runtime::BarrierPayload payload{};
   // Levels beyond 255 exist only in serialised regions around this one; workers are never asked for them.
   payload[0] = static_cast<std::uint64_t>(BarrierKind::fork) |
                std::uint64_t{std::min(region.level, 255u)} << level_shift |
                std::uint64_t{std::min(icv.max_active_levels, 255u)} << levels_max_shift |
                bits << schedule_shift | std::uint64_t{region.size} << size_shift |
+               static_cast<std::uint64_t>(region.bind) << bind_shift |
                static_cast<std::uint64_t>(region.spacing) << spacing_shift;
   payload[1] = reinterpret_cast<std::uintptr_t>(region.function) | std::uint64_t{region.modes.x87}
                                                                        << x87_shift;
@@ -33,7 +37,8 @@ runtime::BarrierPayload encode_plainly(const Region& region) {
                                                                    << vectors_shift;
   payload[3] = std::uint64_t{icv.threads} << 32 | icv.schedule.chunk;
   payload[4] = std::uint64_t{region.loops} << 32 | region.singles;
-  payload[5] = reinterpret_cast<std::uintptr_t>(region.loop) |
+  // A region with both has details.
+  payload[5] = (region.code != 0 ? region.code : reinterpret_cast<std::uintptr_t>(region.loop)) |
                static_cast<std::uint64_t>(static_cast<std::uint16_t>(icv.default_device)) << 48;
   return payload;
 }
@@ -48,6 +53,7 @@ Region decode_plainly(const runtime::BarrierPayload& payload, const Icv& initial
   region.icv.schedule.monotonic = (bits & monotonic_bit) != 0;
   region.icv.dynamic = (bits & dynamic_bit) != 0;
   region.size = static_cast<std::uint32_t>(payload[0] >> size_shift & size_mask);
+  region.bind = static_cast<ProcBind>(payload[0] >> bind_shift & bind_mask);
   region.spacing = static_cast<Spacing>(payload[0] >> spacing_shift);
   region.function = reinterpret_cast<Function>(payload[1] & address_mask);
   region.store_bytes = static_cast<std::uint32_t>(payload[1] >> store_bytes_shift & store_bytes_mask);
@@ -58,7 +64,12 @@ Region decode_plainly(const runtime::BarrierPayload& payload, const Icv& initial
   region.icv.schedule.chunk = static_cast<std::uint32_t>(payload[3]);
   region.loops = static_cast<std::uint32_t>(payload[4] >> 32);
   region.singles = static_cast<std::uint32_t>(payload[4]);
-  region.loop = reinterpret_cast<const LoopSpecification*>(payload[5] & address_mask);
+  const std::uintptr_t loop_or_code = payload[5] & address_mask;
+  if ((bits & code_bit) != 0) {
+    region.code = loop_or_code;
+  } else {
+    region.loop = reinterpret_cast<const LoopSpecification*>(loop_or_code);
+  }
   region.icv.default_device = static_cast<std::int16_t>(payload[5] >> 48);
   return region;
 }
@@ -73,10 +84,13 @@ runtime::BarrierPayload encode_fork(const Region& region, const StoreBound& stor
                                     RegionDetails& details) {
   runtime::BarrierPayload payload = encode_plainly(region);
   payload[1] |= std::uint64_t{stores.bytes} << store_bytes_shift;
-  const bool is_plain = stores.place_count == 0 && stores.of_stacks.bytes == 0;
-  const bool is_bare = region.inherited == nullptr && region.reductions == nullptr;
+  const bool is_plain =
+      stores.place_count == 0 && stores.of_stacks.bytes == 0 && (region.code == 0 || region.loop == nullptr);
+  const bool is_bare =
+      region.inherited == nullptr && region.call_site == nullptr && region.reductions == nullptr;
   if (is_plain && is_bare && decode_plainly(payload, initial).icv == region.icv) return payload;
-  details = {region.loop, region.icv, stores, region.inherited, region.reductions};
+  details = {region.code,      region.loop,      region.icv,       stores,
+             region.inherited, region.call_site, region.reductions};
   payload[0] |= details_bit << schedule_shift;
   payload[5] = (payload[5] & ~address_mask) | reinterpret_cast<std::uintptr_t>(&details);
   return payload;
@@ -87,9 +101,11 @@ Region decode_fork(const runtime::BarrierPayload& payload, const Icv& initial) {
   Region region = decode_plainly(payload, initial);
   if (has_details(payload)) {
     region.details = reinterpret_cast<const RegionDetails*>(payload[5] & address_mask);
+    region.code = region.details->code;
     region.loop = region.details->loop;
     region.icv = region.details->icv;
     region.inherited = region.details->inherited;
+    region.call_site = region.details->call_site;
     region.reductions = region.details->reductions;
   }
   return region;

@@ -24,10 +24,12 @@ struct InheritedState {
 
 // Data that do not fit into the announcement of a region. In memory that all ranks can read.
 struct RegionDetails {
+  std::uintptr_t code = 0;
   const LoopSpecification* loop = nullptr;
   Icv icv;
   StoreBound stores;
   const InheritedState* inherited = nullptr;  // null: new threads are as the rank's were at the start
+  const void* call_site = nullptr;            // of the construct, if a tool listens
   TaskReductions* reductions = nullptr;
 };
 
@@ -35,6 +37,8 @@ struct RegionDetails {
 struct Region {
   Function function = nullptr;
   void* data = nullptr;
+  // The program's code if `function` only passes on to it; else 0.
+  std::uintptr_t code = 0;
   std::uint32_t size = 1;
   std::uint32_t level = 1;  // of the region
   Icv icv;
@@ -42,6 +46,7 @@ struct Region {
   std::uint32_t singles = 0;
   os::FloatingPointModes modes;  // of the thread that opens it; new threads begin with them
   Spacing spacing = Spacing::close;
+  ProcBind bind = ProcBind::no;
   // The loop that a combined construct starts; on the master's stack, which is shared.
   const LoopSpecification* loop = nullptr;
   // Bound of its code's stores: no store is narrower, except those that the details list.
@@ -49,7 +54,12 @@ struct Region {
   const InheritedState* inherited = nullptr;
   TaskReductions* reductions = nullptr;  // over tasks: the tasks of each member are a group that has them
   const RegionDetails* details = nullptr;
+  const void* call_site = nullptr;  // of the construct, if a tool listens; in the details
 
+  // The address of the program's code, for reports.
+  std::uintptr_t program_code() const {
+    return code != 0 ? code : reinterpret_cast<std::uintptr_t>(function);
+  }
   StoreBound stores() const {
     if (details != nullptr) return details->stores;
     StoreBound bound;

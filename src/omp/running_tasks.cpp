@@ -54,7 +54,8 @@ ExplicitTask task_of(const TaskRecord& record, void* data, const void* frame) {
     std::memcpy(data, record.inline_data.data(), record.bytes);
   }
   if (record.kind == TaskKind::range) return run_range(record, data);
-  RunningTask(task_of(record, data, __builtin_frame_address(0))).run(record.abi);
+  const void* const frame = __builtin_frame_address(0);
+  RunningTask([&] { return task_of(record, data, frame); }).run(record.abi);
 }
 
 // The calling thread had this task's function to itself. Result: whether the task has ended.

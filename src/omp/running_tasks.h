@@ -13,11 +13,13 @@ namespace musubi::omp {
 // The calling thread runs an explicit task during the lifetime of this.
 class RunningTask {
  public:
-  explicit RunningTask(const ExplicitTask& task)
+  // `make`(): the task.
+  template <class Make>
+  explicit RunningTask(Make make)
       : thread_(this_thread()),
-        task_(task),
-        group_(task.group),
-        noted_(runtime::note_task(reinterpret_cast<std::uintptr_t>(task.function))) {
+        task_(make()),
+        group_(task_.group),
+        noted_(runtime::note_task(reinterpret_cast<std::uintptr_t>(task_.function))) {
     thread_.task = &task_;
   }
   RunningTask(const RunningTask&) = delete;

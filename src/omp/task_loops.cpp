@@ -15,23 +15,11 @@ namespace {
 // The iterations of each of a loop's tasks.
 struct Division {
   IterationSpace space;
-  std::uint64_t tasks;
-  std::uint64_t grain;  // 0: equal shares
+  TaskLoopParts parts;
+  std::uint64_t number;
 
-  Chunk share(std::uint64_t task) const {
-    if (grain == 0) return static_share(space.count, tasks, task);
-    return {task * grain, task + 1 == tasks ? space.count : (task + 1) * grain};
-  }
+  Chunk share(std::uint64_t task) const { return parts.part(space.count, number, task); }
 };
-
-Division division_of(const TaskLoopRequest& request) {
-  const std::uint64_t count = request.space.count;
-  std::uint64_t tasks = implicit_task().size;
-  if (request.number != 0) tasks = request.sized_by_grain ? count / request.number : request.number;
-  const bool exact = request.strict && request.sized_by_grain && request.number != 0;
-  if (exact) tasks = (count - 1) / request.number + 1;
-  return {request.space, std::clamp<std::uint64_t>(tasks, 1, count), exact ? request.number : 0};
-}
 
 // At the beginning of a range's data; those of the loop follow.
 struct Range {
@@ -74,7 +62,7 @@ void run_one(const TaskRequest& task, const Division& division, std::uint64_t nu
 
 // Data with constructors are copied once for each task, by the thread that encounters the loop.
 void run_one_by_one(const TaskRequest& task, const Division& division) {
-  for (std::uint64_t i = 0; i < division.tasks && !drops_tasks(current_task().group); ++i)
+  for (std::uint64_t i = 0; i < division.parts.tasks && !drops_tasks(current_task().group); ++i)
     run_one(task, division, i, task.deferred);
 }
 
@@ -115,14 +103,24 @@ void run_range(const TaskRecord& record, void* data) {
   thread.task = parent.parent;
 }
 
+TaskLoopParts parts_of(const TaskLoopRequest& request) {
+  const std::uint64_t count = request.space.count;
+  if (count == 0) return {0, false};
+  std::uint64_t tasks = implicit_task().size;
+  if (request.number != 0) tasks = request.sized_by_grain ? count / request.number : request.number;
+  const bool exact = request.strict && request.sized_by_grain && request.number != 0;
+  if (exact) tasks = (count - 1) / request.number + 1;
+  return {std::clamp<std::uint64_t>(tasks, 1, count), exact};
+}
+
 void run_task_loop(const TaskLoopRequest& request) {
   if (request.space.count == 0) return;
-  const Division division = division_of(request);
+  const Division division{request.space, parts_of(request), request.number};
   const TaskRequest& task = request.task;
   if (task.copy != nullptr) return run_one_by_one(task, division);
   Range range{division,
               0,
-              division.tasks,
+              division.parts.tasks,
               place_of_data(task.alignment),
               static_cast<std::uint32_t>(task.bytes),
               static_cast<std::uint32_t>(task.alignment),

@@ -36,7 +36,7 @@ ExplicitTask made_by(const TaskRequest& request, void* data, Task& parent, const
   const bool copies = request.copy != nullptr || request.bounds != nullptr;
   if (copies) data = aligned(alloca(request.bytes + request.alignment - 1), request.alignment);
   {
-    RunningTask task(made_by(request, data, parent, frame));
+    RunningTask task([&] { return made_by(request, data, parent, frame); });
     if (copies) copy_data(request, data);
     task.run(request.abi);
   }
@@ -126,6 +126,19 @@ void run_task(const TaskRequest& request) {
     if (stack_is_used_up(parent, frame)) return defer(request, parent, seat_of(implicit_task()));
   }
   run_at_once(request, parent, frame);
+}
+
+void begin_included_task(ExplicitTask& task, const TaskRequest& request) {
+  Task& parent = current_task();
+  wait_for_predecessors(parent, request.dependences);
+  task = made_by(request, nullptr, parent, __builtin_frame_address(0));
+  this_thread().task = &task;
+}
+
+void end_included_task(ExplicitTask& task) {
+  while (task.group != task.parent->group) group_end();  // of a cancelled task
+  if (task.family != nullptr) end_family(task);
+  this_thread().task = task.parent;
 }
 
 void wait_for_dependences(std::span<const Dependence> dependences) {

@@ -44,6 +44,11 @@ struct TaskRequest {
 // Runs a task, or defers it. It has its own data environment: its settings (omp_set_num_threads) end with it.
 void run_task(const TaskRequest& request);
 
+// The same for a task that is not deferred and whose body the caller runs itself, in between: `task` is in
+// effect until its end. The request has no function.
+void begin_included_task(ExplicitTask& task, const TaskRequest& request);
+void end_included_task(ExplicitTask& task);
+
 // Calls the function of a task of that ABI, for front ends whose functions take more than the data. Set
 // before the first such task.
 using TaskCall = void (*)(Function function, void* data);
@@ -69,6 +74,18 @@ struct TaskLoopRequest {
   std::uint64_t number = 0;
 };
 void run_task_loop(const TaskLoopRequest& request);
+// The number of its tasks; 0 if it has no iteration. Each but the last then has exactly `number` iterations
+// (`is_exact`), or they have static shares.
+struct TaskLoopParts {
+  std::uint64_t tasks;
+  bool is_exact;
+
+  Chunk part(std::uint64_t count, std::uint64_t number, std::uint64_t index) const {
+    if (is_exact) return {index * number, index + 1 == tasks ? count : (index + 1) * number};
+    return static_share(count, tasks, index);
+  }
+};
+TaskLoopParts parts_of(const TaskLoopRequest& request);
 
 // A group around the tasks that the calling task makes from now on.
 void group_begin(TaskGroup::Kind kind = TaskGroup::Kind::taskgroup);

@@ -50,6 +50,7 @@ void Team::open(const Region& region, ImplicitTask* opener) {
   tasks_.open(members_here_, defers_all ? UINT32_MAX : depth_near_root(region.size));
   if (travelling != nullptr) travelling->open();
   cancelled_.store(false, std::memory_order_relaxed);
+  reductions.restart();
   open_.store(true, std::memory_order_relaxed);
 }
 
@@ -178,7 +179,8 @@ std::uint32_t Team::newest_single() {
   return static_cast<std::uint32_t>(words.load(Rank{0}, words::claimed_single));
 }
 
-bool barrier(Broadcast* broadcast) {
+bool barrier(Broadcast* broadcast, events::Sync kind) {
+  const events::SyncScope scope(kind);
   ImplicitTask& task = implicit_task();
   task.loops_since_barrier = 0;
   if (cancellation_enabled())

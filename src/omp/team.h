@@ -12,6 +12,7 @@
 #include "omp/placement.h"
 #include "omp/pool.h"
 #include "omp/process.h"  // for front ends that start the layer by this header
+#include "omp/reduction_tree.h"
 #include "omp/region.h"
 #include "omp/team_words.h"
 #include "omp/thread.h"
@@ -122,6 +123,9 @@ class Team {
   // The broadcast of that number; every member counts its own.
   Broadcast& broadcast_of(std::uint32_t number) noexcept { return broadcasts_[number % broadcasts_.size()]; }
 
+  Reductions reductions;
+  events::RegionNote* note = nullptr;  // of a tool, while open
+
   // The deferred tasks of the rank's members.
   TaskArena& tasks() noexcept { return tasks_; }
 
@@ -158,8 +162,9 @@ class Team {
 };
 
 // #pragma omp barrier by the calling thread: with release and acquire of shared memory. If a thread sent a
-// value by `broadcast`, all threads have it afterwards; all threads of a rank pass the same broadcast.
-// Result: whether the team met; false if the region was cancelled, and threads may not have arrived.
-bool barrier(Broadcast* broadcast = nullptr);
+// value by `broadcast`, all threads have it afterwards; all threads of a rank pass the same broadcast. A tool
+// learns of it as `kind`. Result: whether the team met; false if the region was cancelled, and threads may
+// not have arrived.
+bool barrier(Broadcast* broadcast = nullptr, events::Sync kind = events::Sync::explicit_barrier);
 
 }  // namespace musubi::omp

@@ -22,17 +22,26 @@ inline constexpr std::size_t open_single_count = 16;
 inline constexpr std::size_t cancelled_region = 36;  // rank 0: not 0 once the region was cancelled
 inline constexpr std::size_t cancelled_loop = 37;    // rank 0: 1 + barriers of the region before that loop
 inline constexpr std::size_t affinity_format = 38;   // rank 0: address of the text, once it was set
-inline constexpr std::size_t busy_threads = 39;      // rank 0: contention_group.h
+inline constexpr std::size_t thread_copies = 39;     // rank 0: address of the first record (thread_copies.h)
+inline constexpr std::size_t busy_threads = 40;      // rank 0: contention_group.h
+inline constexpr std::size_t given_copies = 48;      // by level: the address that another rank has given
+inline constexpr std::size_t given_copies_levels = 12;
+inline constexpr std::size_t taken_copies =
+    given_copies + given_copies_levels;  // 1: the own ones, by another
 inline constexpr std::size_t loop_slots = 8192;
 inline constexpr std::size_t loop_slot_count = 256;
 inline constexpr std::size_t loop_slot_words = 8;
 inline constexpr std::size_t doacross = 16384;  // chunk c: word c / ranks of rank c mod ranks
 inline constexpr std::size_t doacross_count = 1024;
-inline constexpr std::size_t end = doacross + doacross_count;
+inline constexpr std::size_t end = doacross + doacross_count;  // of the words of teams
+// Of the job alone: places.cpp.
+inline constexpr std::size_t places = 32768;
+inline constexpr std::size_t places_end = 65536;
 
-static_assert(awaited_singles + open_single_count <= cancelled_region && busy_threads < loop_slots);
+static_assert(awaited_singles + open_single_count <= cancelled_region && busy_threads < given_copies);
+static_assert(taken_copies < loop_slots);
 static_assert(loop_slots + loop_slot_count * loop_slot_words <= doacross);
-static_assert(end <= runtime::Words::count);
+static_assert(end <= places && places_end <= runtime::Words::count);
 }  // namespace words
 
 // The channel on which ranks release and acquire the data that belong to a team word

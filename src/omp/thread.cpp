@@ -13,6 +13,7 @@ void initialise_thread(Thread& thread) {
   thread.initial.contention = &thread.contention;
   thread.implicit = &thread.initial;
   thread.task = thread.implicit;
+  if (job != nullptr) events::thread_begins(events::ThreadKind::initial);
 }
 
 void adopt_stack(const runtime::ThreadStack& stack, const void* first_frame) {

@@ -6,8 +6,10 @@
 
 #include "omp/chunk_pace.h"
 #include "omp/contention_group.h"
+#include "omp/events.h"
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
+#include "omp/place_partition.h"
 #include "omp/region.h"
 #include "omp/tasks/family.h"
 #include "omp/tasks/task_arena.h"
@@ -29,9 +31,10 @@ struct Task {
   bool final = false;
   // Frame of the outermost explicit task that the thread runs in its innermost region; 0: none.
   std::uintptr_t first_frame = 0;
-  std::uint32_t depth = 0;   // explicit tasks around it in its region, itself included
-  Family* family = nullptr;  // null until it makes a deferred task
-  Family* around = nullptr;  // of a deferred task: its parent's
+  std::uint32_t depth = 0;           // explicit tasks around it in its region, itself included
+  Family* family = nullptr;          // null until it makes a deferred task
+  Family* around = nullptr;          // of a deferred task: its parent's
+  events::TaskNote* note = nullptr;  // of a tool; null: none yet
 };
 
 // A task of `omp task` while a thread runs it, on that thread's stack.
@@ -48,13 +51,15 @@ struct Loop {
   bool finished = true;
   bool has_turn = false;  // ordered: this thread's chunk is the current one
   bool doacross = false;
+  bool by_shares = false;        // doacross: the thread computes its static chunks itself
   bool by_addition = false;      // dynamic: chunks are handed out by a plain addition
   std::uint64_t chunk_size = 1;  // dynamic and guided: as requested, within the loop
   Chunk chunk;                   // current positions; empty: none
   Chunk batch;                   // dynamic, far: positions that this thread has taken for its next chunks
   ChunkPace pace;                // of its batches
-  std::uint64_t next_share = 0;  // static: number of chunks that this thread has had
-  std::uint32_t nest = 1;        // doacross: depth of the nest
+  // static: number of chunks that this thread has had; by_shares: 1 + the chunk of its last post
+  std::uint64_t next_share = 0;
+  std::uint32_t nest = 1;  // doacross: depth of the nest
 };
 
 class Team;
@@ -71,6 +76,8 @@ struct ImplicitTask : Task {
   // The task that opened the region, of this rank: `outer`, or another thread's for members of inner teams.
   ImplicitTask* ancestor = nullptr;
   ContentionGroup* contention = nullptr;
+  PlacePartition partition;  // place-partition-var; empty: all places of the job
+  int place = -1;            // of its thread
   Team* team = nullptr;      // null: the task is alone
   TaskSeat* seat = nullptr;  // where its deferred tasks are; null: alone, and there has been none
   std::uint32_t size = 1;    // of the team
@@ -81,6 +88,8 @@ struct ImplicitTask : Task {
   std::uint32_t loops = 0;
   std::uint32_t singles = 0;
   std::uint32_t broadcasts = 0;
+  std::uint32_t reductions = 0;     // by pairs (reduction_tree.h); from 0 in each region
+  bool reduces_under_lock = false;  // between the begin and the end of a reduction
   // Singles whose end is not known yet (open_singles.h): the one that this thread runs, and those after
   // first_awaited up to last_awaited.
   bool runs_single = false;
@@ -93,6 +102,7 @@ struct ImplicitTask : Task {
   RegionDetails details;       // of the region, if they do not fit into its announcement
   Loop loop;
   ConstructMemory* memory = nullptr;
+  events::RegionNote* region_note = nullptr;  // of a tool
 };
 
 struct Thread {
@@ -101,12 +111,14 @@ struct Thread {
   bool forks = false;    // the thread that runs main: it opens teams over the ranks
   ImplicitTask initial;  // task of a thread outside all regions
   ContentionGroup contention;
+  int place = -1;  // the number of the place that it is bound to; -1: none
   bool initialised = false;
   std::uint64_t mark = 0;  // as an owner of locks; 0: none yet
   os::YieldMeter yields;
   // doacross: the extents of the inner loops of the thread's nest; private to the process.
   std::uint64_t* inner_extents = nullptr;
   std::size_t inner_extents_max = 0;
+  void* offer = nullptr;  // reductions: of the thread's copies (reduction_tree.h); private to the process
   std::size_t displayed_affinity = 0;  // hash of the text, 0: none yet
 };
 

@@ -225,6 +225,7 @@ void loop_begin(ImplicitTask& task, const LoopSpecification& specification) {
   loop = Loop{};
   loop.specification = specification;
   loop.finished = false;
+  events::loop_begins(specification);
   const bool is_static =
       specification.schedule == Schedule::static_chunks || specification.schedule == Schedule::automatic;
   loop.shared = task.size > 1 && specification.space.count > 0 && (!is_static || specification.ordered);
@@ -247,6 +248,7 @@ void loop_begin(ImplicitTask& task, const LoopSpecification& specification) {
 
 void loop_end(ImplicitTask& task) {
   Loop& loop = task.loop;
+  events::work_ends();
   if (loop.finished) return;
   loop.finished = true;
   if (!loop.shared) return;
@@ -288,18 +290,23 @@ bool loop_next(ImplicitTask& task) {
     return false;
   }
   if (loop.doacross && task.size > 1) doacross_enter_chunk(task);
+  events::chunk(task);
   return true;
 }
 
 void ordered_begin(ImplicitTask& task) {
   Loop& loop = task.loop;
-  if (task.size == 1 || !loop.specification.ordered || loop.has_turn) return;
-  wait_for_turn(task);
-  if (task.team->ranks > 1) task.team->runtime.synchronization().acquire(slot_of(task).channel());
+  events::mutex_wanted(events::Mutex::ordered, task.team);
+  if (task.size > 1 && loop.specification.ordered && !loop.has_turn) {
+    wait_for_turn(task);
+    if (task.team->ranks > 1) task.team->runtime.synchronization().acquire(slot_of(task).channel());
+  }
+  events::mutex_taken(events::Mutex::ordered, task.team);
 }
 
 void ordered_end(ImplicitTask& task) {
   const Loop& loop = task.loop;
+  events::mutex_given_back(events::Mutex::ordered, task.team);
   if (task.size == 1 || !loop.specification.ordered) return;
   if (task.team->ranks > 1) task.team->runtime.synchronization().release(slot_of(task).channel());
 }

@@ -35,6 +35,8 @@ bool single_begin(ImplicitTask& task);
 // Includes a barrier of the team. The pointer must mean the same in every rank. Null for threads that the
 // sender cannot reach because the region was cancelled.
 void* broadcast(ImplicitTask& task, bool sender, void* pointer);
+// The same for copyprivate: ends the job if the sender cannot be reached.
+void* broadcast_or_end(ImplicitTask& task, bool sender, void* pointer);
 
 // Zeroed memory that all threads of the team share, for the rest of the region; every thread calls it, with a
 // barrier.
@@ -48,9 +50,10 @@ void apply_run_schedule(const ImplicitTask& task, LoopSpecification& specificati
 // into chunks; each chunk's progress is one team word, chunk c in word c mod 1024.
 
 // Enters a nest with these extents, outermost first; includes a barrier of the team. Then loop_next returns
-// positions of the outermost loop.
-void doacross_begin(ImplicitTask& task, std::span<const std::uint64_t> extents, Schedule schedule,
-                    std::uint64_t chunk);
+// positions of the outermost loop, `space`; or the thread computes its static shares itself (`by_shares`),
+// with the chunk that the loop's specification then has.
+void doacross_begin(ImplicitTask& task, const IterationSpace& space, std::span<const std::uint64_t> extents,
+                    Schedule schedule, std::uint64_t chunk, bool by_shares = false);
 
 // The iteration with these coordinates is complete for waiting threads: releases shared memory.
 void doacross_post(ImplicitTask& task, const std::uint64_t* coordinates);

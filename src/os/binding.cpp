@@ -83,6 +83,14 @@ void forget_binding(pid_t thread) noexcept {
   if (BoundThread* const found = find(thread)) found->id.store(0);
 }
 
+void move_thread(std::span<const std::uint32_t> processors) noexcept {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  for (const std::uint32_t processor : processors) CPU_SET(processor, &mask);
+  forget_binding(0);
+  set_mask(mask);
+}
+
 Unbound::Unbound() noexcept : was_bound_(find(0) != nullptr) {
   if (was_bound_) set_mask(mask_of_process);
 }

@@ -32,6 +32,10 @@ std::optional<pid_t> id_of_bound(pthread_t thread) noexcept;
 // The program has set the thread's mask, which is no binding any more. Any thread.
 void forget_binding(pid_t thread) noexcept;
 
+// Moves the calling thread to those of `processors` that the system allows it, for the program to see: its
+// mask is no binding any more.
+void move_thread(std::span<const std::uint32_t> processors) noexcept;
+
 // During its lifetime the calling thread, if bound, has the mask of the process, for the processes that it
 // starts. Signal-safe, and correct in a child made by vfork.
 class Unbound {

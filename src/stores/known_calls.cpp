@@ -71,10 +71,13 @@ constexpr std::string_view of_new[] = {"_Znw", "_Zna"}, of_delete[] = {"_Zdl", "
 constexpr std::string_view allocates[] = {"malloc", "calloc", "aligned_alloc", "memalign", "valloc"};
 
 // Our own functions. Some of them write numbers and locks.
-constexpr std::string_view of_openmp[] = {"GOMP_",       "omp_get_",    "omp_set_", "omp_in_",
-                                          "omp_is_",     "omp_alloc",   "omp_free", "omp_calloc",
-                                          "omp_realloc", "omp_aligned_"};
-constexpr std::string_view of_openmp_writing_words[] = {"omp_get_schedule",
+constexpr std::string_view of_openmp[] = {"GOMP_",      "__kmpc_",     "omp_get_",    "omp_set_",
+                                          "omp_in_",    "omp_is_",     "omp_alloc",   "omp_free",
+                                          "omp_calloc", "omp_realloc", "omp_aligned_"};
+constexpr std::string_view of_openmp_writing_words[] = {"__kmpc_for_static_init",
+                                                        "__kmpc_dist_for_static_init",
+                                                        "__kmpc_dispatch_next",
+                                                        "omp_get_schedule",
                                                         "omp_get_partition_place_nums",
                                                         "omp_get_place_proc_ids",
                                                         "omp_set_lock",
@@ -85,7 +88,9 @@ constexpr std::string_view of_openmp_writing_words[] = {"omp_get_schedule",
                                                         "omp_destroy_"};
 
 // Functions that copy memory of the caller's choice, or write strings.
-constexpr std::string_view copying[] = {"GOMP_target", "omp_get_affinity_format", "omp_set_affinity_format"};
+constexpr std::string_view copying[] = {
+    "GOMP_target",           "__kmpc_copyprivate",   "__kmpc_reduce",           "__kmpc_atomic_",
+    "__kmpc_task_reduction", "__kmpc_end_taskgroup", "omp_get_affinity_format", "omp_set_affinity_format"};
 
 bool is_one_of(std::string_view name, const auto& list) {
   return std::ranges::find(list, name) != std::end(list);

@@ -53,6 +53,12 @@ struct RegionStores {
   Roots roots;
 };
 
+// The arguments of a region's code.
+enum class Passes : std::uint8_t {
+  address,  // that of its record
+  words,    // two addresses in frames of the calling thread, then the words of its record
+};
+
 // The state at the beginning of a region.
 struct Begin {
   std::uintptr_t argument;  // its record, in `frames`
@@ -72,7 +78,7 @@ class StoreBounds {
   // The bound for the function at `function`, which is about to be called. Reads the pointers that the code
   // will read. The first call takes some 100 ns for each instruction that the function can reach, up to a
   // fixed number of instructions. One caller at a time, outside of signal handlers.
-  StoreBound of(std::uintptr_t function, const Begin& begin);
+  StoreBound of(std::uintptr_t function, const Begin& begin, Passes passes = Passes::address);
 
  private:
   const MemoryKinds& objects_;

@@ -19,17 +19,40 @@ Site joined(const Site& a, const Site& b) {
 
 }  // namespace
 
-RegionStores find_stores(std::uintptr_t function, const LoadedCode& code, const DataObjects& data) {
-  return Search(code, data).run(function);
+RegionStores find_stores(std::uintptr_t function, Passes passes, const LoadedCode& code,
+                         const DataObjects& data) {
+  return Search(code, data).run(function, passes);
 }
 
-RegionStores Search::run(std::uintptr_t function) {
-  Arguments arguments{};
-  arguments[0] = Value::exactly(Root::argument, 0);
-  look_at(function, arguments, 0);
+RegionStores Search::run(std::uintptr_t function, Passes passes) {
+  if (passes == Passes::words) {
+    if (is_looked_into(function)) {
+      walk_over(function, entry_with_words(), 0);
+    } else {
+      give_up();
+    }
+  } else {
+    Arguments arguments{};
+    arguments[0] = Value::exactly(Root::argument, 0);
+    look_at(function, arguments, 0);
+  }
   found_.is_known = !given_up_;
   found_.roots = places_.roots();
   return std::move(found_);
+}
+
+// Above the return address are the words that do not fit into registers.
+Frame Search::entry_with_words() {
+  constexpr std::int64_t in_memory = 10;
+  Arguments arguments{};
+  arguments[0] = arguments[1] = {Root::outer, false, 1, 0};
+  std::int64_t word = 0;
+  const auto next = [&] { return places_.loaded(Value::exactly(Root::argument, word_bytes * word++)); };
+  for (std::size_t i = 2; i < arguments.size(); ++i) arguments[i] = next();
+  Frame entry = Frame::at_entry(arguments);
+  for (std::int64_t i = 0; i < in_memory; ++i)
+    entry.store(Value::exactly(Root::frame, word_bytes * (1 + i)), word_bytes, next());
+  return entry;
 }
 
 Search::Summary Search::look_at(std::uintptr_t function, const Arguments& arguments, std::size_t depth) {
@@ -39,14 +62,14 @@ Search::Summary Search::look_at(std::uintptr_t function, const Arguments& argume
   if (same != known.end()) return same->is_open ? Summary{} : same->summary;
   const std::size_t index = known.size();
   known.push_back({arguments, {}, true});
-  const Summary summary = walk_over(function, arguments, depth);
+  const Summary summary = walk_over(function, Frame::at_entry(arguments), depth);
   known_[function][index] = {arguments, summary, false};
   return summary;
 }
 
-Search::Summary Search::walk_over(std::uintptr_t function, const Arguments& arguments, std::size_t depth) {
+Search::Summary Search::walk_over(std::uintptr_t function, const Frame& entry, std::size_t depth) {
   Walk walk{.depth = depth, .targets = {}, .by_address = {}};
-  branch(walk, function, Frame::at_entry(arguments));
+  branch(walk, function, entry);
   for (bool goes_on = true; goes_on && !given_up_;) {
     goes_on = false;
     for (std::size_t i = 0; i < walk.targets.size() && !given_up_; ++i) {

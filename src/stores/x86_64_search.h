@@ -13,14 +13,15 @@
 
 namespace musubi::stores::x86_64 {
 
-// The stores of the region `function`, whose argument is on a stack.
-RegionStores find_stores(std::uintptr_t function, const LoadedCode& code, const DataObjects& data);
+// The stores of the region `function`, whose record is on a stack.
+RegionStores find_stores(std::uintptr_t function, Passes passes, const LoadedCode& code,
+                         const DataObjects& data);
 
 class Search {
  public:
   Search(const LoadedCode& code, const DataObjects& data) : code_(code), places_(data) {}
 
-  RegionStores run(std::uintptr_t function);
+  RegionStores run(std::uintptr_t function, Passes passes);
 
  private:
   static constexpr std::size_t instructions_max = 100'000, depth_max = 48;
@@ -57,7 +58,8 @@ class Search {
     return {};
   }
   Summary look_at(std::uintptr_t function, const Arguments& arguments, std::size_t depth);
-  Summary walk_over(std::uintptr_t function, const Arguments& arguments, std::size_t depth);
+  Summary walk_over(std::uintptr_t function, const Frame& entry, std::size_t depth);
+  Frame entry_with_words();
   void walk_from(Walk& walk, std::uintptr_t address, Frame frame);
   bool decode(std::uintptr_t address);
   // Result: whether the path continues after the step, or at a new `at`.

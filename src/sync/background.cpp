@@ -55,7 +55,7 @@ Task<bool> Background::poll(bool silent) {
     (void)co_await answer();
     co_await pause(look);
   }
-  const bool may_work = co_await begin(RankActivity::Barrier::none);
+  const bool may_work = co_await begin(activity_.worst_for_polls());
   if (!may_work) co_return false;
   const std::uint64_t before = changes();
   bool helps = false;

@@ -4,11 +4,14 @@
 
 namespace musubi::sync {
 
-Task<> Conditions::join(ConditionId condition, Wait& wait) {
+// Reader-writer locks have their holders in the word that is the tag of the waiting threads here.
+Task<> Conditions::join(ConditionId condition, Wait& wait, std::uint64_t tag) {
   MUSUBI_CHECK(!wait.waiter_, "one wait joins two queues");
   wait.waiter_.emplace(records_, false);
   if (hooks_.injected(InjectedBug::condition_joined_late)) co_return;
   WaitRecords::Opened opened = co_await records_.open(record(condition));
+  std::uint64_t& tags = opened.record.holders;
+  tags = opened.record.first.is_none() || tags == tag ? tag : several_tags;
   co_await records_.append(opened, *wait.waiter_);
   co_await records_.close(opened);
 }
@@ -38,21 +41,25 @@ Task<bool> Conditions::await(ConditionId condition, Wait& wait) {
 }
 
 Task<> Conditions::signal(ConditionId condition) {
-  return wake(condition, false);
+  return wake(condition, false, 0);
 }
 
 Task<> Conditions::broadcast(ConditionId condition) {
-  return wake(condition, true);
+  return wake(condition, true, 0);
 }
 
-Task<> Conditions::wake(ConditionId condition, bool all) {
+Task<> Conditions::wake_one(ConditionId condition, std::uint64_t tag) {
+  return wake(condition, false, tag);
+}
+
+Task<> Conditions::wake(ConditionId condition, bool all, std::uint64_t tag) {
   const WaitRecord seen = co_await records_.look(record(condition));
   if (seen.first.is_none()) co_return;
   WaitRecords::Opened opened = co_await records_.open(record(condition));
   while (!opened.record.first.is_none()) {
     const WaiterLink first = co_await records_.pop(opened);
     co_await records_.wake(first);
-    if (!all) break;
+    if (!all && opened.record.holders == tag) break;
   }
   co_await records_.close(opened);
 }

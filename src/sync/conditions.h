@@ -31,7 +31,8 @@ class Conditions {
     friend class Conditions;
     std::optional<WaitRecords::Waiter> waiter_;
   };
-  Task<> join(ConditionId condition, Wait& wait);
+  // `tag`: threads with different tags may wait for one condition; see wake_one().
+  Task<> join(ConditionId condition, Wait& wait, std::uint64_t tag = 0);
   // Blocks until signal() chooses this thread, or the wait expires. Result: whether it was chosen.
   Task<bool> await(ConditionId condition, Wait& wait);
   // Ends a wait of this rank if it has not ended; any thread of the rank.
@@ -41,10 +42,14 @@ class Conditions {
   // read.
   Task<> signal(ConditionId condition);
   Task<> broadcast(ConditionId condition);
+  // As signal() for the threads with this tag. Wakes all threads that wait now if some may have another one.
+  Task<> wake_one(ConditionId condition, std::uint64_t tag);
 
  private:
+  static constexpr std::uint64_t several_tags = ~std::uint64_t{0};
+
   std::uint64_t record(ConditionId condition) const { return first_record_ + condition.value; }
-  Task<> wake(ConditionId condition, bool all);
+  Task<> wake(ConditionId condition, bool all, std::uint64_t tag);
 
   fabric::Fabric& fabric_;
   WaitRecords& records_;

@@ -58,6 +58,12 @@ class RankActivity {
   enum class Barrier : std::uint8_t { none, beside_others, quiescent };
   Barrier barrier() const { return barrier_.load(); }
 
+  // From now on program threads may run for long while the rank is at a barrier, and wait for plain words:
+  // the background polls for them at such a barrier, too.
+  void expect_others() { expects_others_.store(true); }
+  bool expects_others() const { return expects_others_.load(); }
+  Barrier worst_for_polls() const { return expects_others() ? Barrier::beside_others : Barrier::none; }
+
   // For the background: begins. It may work if the rank is not at a barrier of the wrong kind and operates()
   // is false; otherwise it ends.
   void begin_background() { MUSUBI_CHECK(!background_.exchange(true)); }
@@ -68,6 +74,7 @@ class RankActivity {
   std::atomic<bool> background_{false};
   std::atomic<Barrier> barrier_{Barrier::none};
   std::atomic<bool> released_{false};
+  std::atomic<bool> expects_others_{false};
 };
 
 }  // namespace musubi::sync

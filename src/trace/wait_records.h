@@ -19,6 +19,7 @@ enum class Wait : std::uint32_t {
   single,         // the end of a single that another thread runs; object: its number
   turn,           // of an ordered region; object: the position in the loop
   iteration,      // of a doacross loop
+  reduction,      // copies of other threads, or their being combined; object: their rank
   loop,           // a free slot for a loop, still used by an earlier loop
   tasks,          // the end of tasks that the thread's task made, or on which it depends
   condition,      // condition variable; address

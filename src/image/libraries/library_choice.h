@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "image/libraries/object_names.h"
 
 namespace musubi::image {
 
@@ -19,6 +20,9 @@ class LibraryChoice {
 
   // Whether the name of the library at `path` makes it private.
   bool is_named_private(std::string_view path) const;
+
+  // The library of that path becomes private, as if a setting named it.
+  void make_private(std::string_view path);
 
   // Decides about objects loaded together. The program is shared. An object that a private one needs is
   // private too, so that the private one never finds data of another rank. Allocates; one thread at a time.
@@ -31,10 +35,6 @@ class LibraryChoice {
   std::string also_shared_;
   std::unordered_set<const link_map*> shared_;
 };
-
-// Whether `path` names a library called `name`: `libfoo` is libfoo.so, libfoo.so.1, libfoo-2.36.so and
-// libfoo-0a1b2c3d.so.1 (as wheels of Python rename them). A star at the end of `name` stands for anything.
-bool is_library(std::string_view path, std::string_view name);
 
 // The objects that the dynamic linker has loaded, the program first, without the vdso.
 std::vector<link_map*> linked_objects();

@@ -60,7 +60,8 @@ int add_line(dl_phdr_info* object, std::size_t, void* result) {
 bool is_of_the_system(std::string_view path) {
   return is_c_library(path) ||
          starts_with_one_of(file_name(path),
-                            {"libmusubi", "libgomp.so", "libgomp-", "libstdc++.so", "libgfortran.so",
+                            {"libmusubi", "libgomp.so", "libgomp-", "libomp.so", "libomp-", "libiomp5",
+                             "libomptarget.so", "libstdc++.so", "libc++.so", "libc++abi.so", "libgfortran.so",
                              "libm.so", "libasan.so", "libtsan.so", "libubsan.so"});
 }
 
@@ -220,20 +221,11 @@ bool program_makes_tasks() {
   return found;
 }
 
-bool only_starts_others(std::string_view path) {
-  constexpr std::string_view starters[] = {
-      "sh",     "bash",  "dash",    "ash",        "ksh",      "ksh93",   "mksh",      "zsh",
-      "fish",   "tcsh",  "csh",     "busybox",    "toybox",   "env",     "coreutils", "nice",
-      "ionice", "nohup", "taskset", "chrt",       "numactl",  "timeout", "stdbuf",    "setarch",
-      "setsid", "time",  "prlimit", "hwloc-bind", "strace",   "ltrace",  "gdb",       "valgrind",
-      "perf",   "rr",    "unshare", "xargs",      "catchsegv"};
-  const std::string_view name = file_name(path);
-  return std::ranges::find(starters, name) != std::end(starters);
-}
-
 bool uses_openmp() {
   for (const LoadedObject& object : loaded_objects()) {
-    if (is_library(object.name, "libgomp")) return true;
+    for (const std::string_view runtime : {"libgomp", "libomp", "libiomp5"}) {
+      if (is_library(object.name, runtime)) return true;
+    }
   }
   const auto preloaded = config::environment_variable("LD_PRELOAD");
   return !preloaded || preloaded->find("libmusubi-omp.so") == std::string::npos;

@@ -51,9 +51,6 @@ bool program_has_thread_storage();
 // Whether gcc's OpenMP library is loaded, or this one was linked in its place.
 bool uses_openmp();
 
-// Whether the program at `path` only starts other programs (a shell, env, timeout): then it passes the
-// invitation on to them. Any other program is a rank, because its later loads are unknown.
-bool only_starts_others(std::string_view path);
 // Whether the program, or a library that came with it, asks for executable stacks (PT_GNU_STACK): gcc's
 // nested functions and Fortran's internal procedures are called through code on the stack.
 bool program_has_code_on_stacks();

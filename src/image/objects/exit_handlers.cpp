@@ -13,8 +13,8 @@ constexpr char order_of_handlers = 0;
 
 class InOrder {
  public:
-  InOrder() noexcept { omp::critical_begin(&order_of_handlers); }
-  ~InOrder() { omp::critical_end(&order_of_handlers); }
+  InOrder() noexcept { omp::lock_named(&order_of_handlers); }
+  ~InOrder() { omp::unlock_named(&order_of_handlers); }
   InOrder(const InOrder&) = delete;
 };
 

@@ -85,7 +85,8 @@ struct Shape;
 template <class Result, class Part, class... Parameters, bool throws_not>
 struct Shape<Result (Part::*)(Parameters...) noexcept(throws_not)> {
   template <auto function>
-  static runtime::Answer serve(void* part, std::span<const std::byte> request, std::span<std::byte> reply) {
+  static runtime::Answer serve(void* part, [[maybe_unused]] std::span<const std::byte> request,
+                               std::span<std::byte> reply) {
     std::tuple<Value<Parameters>...> arguments{take<Parameters>(request)...};
     runtime::Answer answer;
     std::apply(

@@ -17,6 +17,7 @@
 #include "image/libraries/loaded_objects.h"
 #include "image/process/refusal.h"
 #include "image/start/library_loading.h"
+#include "image/start/tools.h"
 #include "omp/process.h"
 #include "omp/shared_memory.h"
 #include "os/clock.h"
@@ -82,17 +83,27 @@ std::int64_t clock_offset_ns(bootstrap::Bootstrap& bootstrap) {
   return start_of_clock - std::stoll(all.front());
 }
 
-// Objects whose allocations stay private.
-std::vector<AddressRange> private_callers() {
-  std::vector<AddressRange> result;
-  const auto own_code = reinterpret_cast<std::uintptr_t>(&private_callers);
+constexpr std::size_t tools_max = 2;
+
+// Code whose allocations stay private.
+std::vector<AddressRange> private_callers(const std::vector<AddressRange>& tools) {
+  // A rank starts one tool; allocations of more would be shared, which is slower.
+  const auto kept = static_cast<std::ptrdiff_t>(std::min(tools.size(), tools_max));
+  std::vector<AddressRange> result(tools.begin(), tools.begin() + kept);
+  const AddressRange of_program = ThreadWork::code_of_run();
   for (const LoadedObject& object : loaded_objects()) {
-    if (is_c_library(object.name) || object.range.contains(own_code)) result.push_back(object.range);
+    if (object.range.contains(of_program.begin)) {
+      const std::uintptr_t after = of_program.begin + of_program.bytes;
+      result.push_back({object.range.begin, of_program.begin - object.range.begin});
+      result.push_back({after, object.range.begin + object.range.bytes - after});
+    } else if (is_c_library(object.name)) {
+      result.push_back(object.range);
+    }
   }
   return result;
 }
 
-void share_heap(Job& job) {
+void share_heap(Job& job, const std::vector<AddressRange>& tools) {
   const runtime::Layout& layout = job.runtime.memory().layout();
   const std::size_t block = job.runtime.settings().heap_block_bytes;
   const std::size_t break_bytes =
@@ -101,7 +112,7 @@ void share_heap(Job& job) {
       layout.heap_base, layout.heap_bytes_per_rank, job.runtime.self(), job.runtime.ranks(), block,
       break_bytes};
   job.mappings.set_break_range({layout.heap_base + layout.heap_bytes_per_rank - break_bytes, break_bytes});
-  const Result<void> shared = heap::process_heap.share(place, private_callers(), job.messages);
+  const Result<void> shared = heap::process_heap.share(place, private_callers(tools), job.messages);
   if (!shared) job.runtime.ending().abort(status_of_refusal, shared.error().message);
   job.runtime.messages().set_heap_listener(&job.messages);
   job.runtime.synchronization().set_allocations(&job.messages);
@@ -122,6 +133,7 @@ void start_process_objects(Job& job) {
   job.keys.start(job.runtime);
   job.named_semaphores.start(job.runtime, job.mappings);
   job.threads.start(job.runtime);
+  job.placement.start(job.runtime);
   job.far_calls.start(job.runtime);
   job.exit_handlers.start(job.runtime);
   const Result<void> kept = job.locales.start(job.runtime);
@@ -159,10 +171,12 @@ Job& join_job(const ProgramArguments& arguments) {
   MUSUBI_CHECK(current_job() == nullptr);
   const config::Settings settings = value_or_refuse(runtime::read_settings());
   LibraryChoice choice(settings);
+  keep_tools_private(choice);
   choice.decide(linked_objects());
   run_constructors(private_objects(choice), arguments);
   start_standard_streams();
   std::unique_ptr<bootstrap::Bootstrap> bootstrap = value_or_refuse(runtime::join_job());
+  const std::vector<AddressRange> tools = find_tools(choice, bootstrap->self() == Rank{0});
   set_check_prefix(("rank " + std::to_string(bootstrap->self().value)).c_str());
   leave_preloading();
   compare_images(*bootstrap, settings.start_timeout);
@@ -185,7 +199,7 @@ Job& join_job(const ProgramArguments& arguments) {
   job_of_process = &job;
   for (const link_map* object : private_objects(job.choice)) job.library_locks.note(*object);
   start_process_objects(job);
-  share_heap(job);
+  share_heap(job, tools);
   if (program_has_code_on_stacks()) runtime.memory().allow_code(runtime.memory().layout().stacks_base);
   serve_library_loads(job);
   omp::start(runtime,

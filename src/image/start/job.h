@@ -29,6 +29,7 @@
 #include "image/process/own_rank.h"
 #include "image/threads/thread_calls.h"
 #include "image/threads/thread_keys.h"
+#include "image/threads/thread_placement.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::image {
@@ -57,6 +58,7 @@ struct Job {
   ThreadKeys keys;
   NamedSemaphores named_semaphores;
   ThreadCalls threads;
+  ThreadPlacement placement;
   FarCalls far_calls;
   ExitHandlers exit_handlers;
   Locales locales;

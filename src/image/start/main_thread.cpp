@@ -14,7 +14,6 @@
 #include "image/start/library_loading.h"
 #include "image/start/patched_atomics.h"
 #include "image/start/program_exit.h"
-#include "image/threads/program_threads.h"
 #include "omp/process.h"
 #include "os/binding.h"
 #include "os/signal_calls.h"
@@ -61,10 +60,12 @@ void* run_on_shared_stack(void* given) {
   note_end_of_main(program.job);
   if (program.job.is_first_rank()) runtime::BlockedHandlers::note_main();
   omp::adopt_main_thread(program.stack, __builtin_frame_address(0));
+  program.job.placement.open();
   if (!program.job.is_first_rank()) leave_worker(omp::worker_main().status);
   omp::set_before_region([] { current_job()->attributes.send_main_changes(); });
   tell_stack_of_main(__builtin_frame_address(0));
   run_shared_constructors(program);
+  omp::start_tool();
   std::exit(program.main(program.argument_count, program.arguments, environ));
 }
 
@@ -134,7 +135,7 @@ void run_program(Job& job, Main main, Initialiser initialiser, int argument_coun
   job.signals.watch();
   ::pthread_join(thread, nullptr);
   // main has called pthread_exit: any other way out ends the process.
-  wait_for_program_threads();
+  job.placement.wait_for_all();
   std::exit(0);
 }
 

@@ -194,12 +194,10 @@ bool fences_are_calls(const link_map& object) {
   return path.substr(path.rfind('/') + 1).starts_with("libatomic.so");
 }
 
-constexpr std::string_view functions_of_waits[] = {"sched_yield",     "usleep",     "nanosleep",
-                                                   "clock_nanosleep", "thrd_yield", "thrd_sleep"};
-
 bool imports_waits(const link_map& object) {
   bool waits = false;
-  visit_object(object, [&](const dl_phdr_info& info) { waits = imports_any(info, functions_of_waits); });
+  visit_object(object,
+               [&](const dl_phdr_info& info) { waits = imports_any(info, atomics::functions_of_waits); });
   return waits;
 }
 

@@ -7,15 +7,32 @@
 #include <cstring>
 
 #include "image/threads/thread_stacks.h"
-#include "os/clock.h"
 
 namespace musubi::image {
 namespace {
 
-bool has_passed(clockid_t clock, const timespec& deadline) {
+constexpr std::int64_t ns_per_ms = 1'000'000, ms_per_second = 1000;
+
+// Until that moment of the clock, at most `most`; null: no limit.
+std::int32_t milliseconds_left(clockid_t clock, const timespec* deadline, std::int32_t most) {
+  if (deadline == nullptr) return most;
   timespec now{};
   ::clock_gettime(clock, &now);
-  return now.tv_sec != deadline.tv_sec ? now.tv_sec > deadline.tv_sec : now.tv_nsec >= deadline.tv_nsec;
+  const std::int64_t seconds = std::clamp<std::int64_t>(deadline->tv_sec - now.tv_sec, -1, most);
+  const std::int64_t left = seconds * ms_per_second + (deadline->tv_nsec - now.tv_nsec) / ns_per_ms;
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(left, 0, most));
+}
+
+// EBUSY if the thread has not ended by then.
+int join_within(std::int32_t milliseconds, pthread_t thread, void** result) {
+  if (milliseconds == 0) return ::pthread_tryjoin_np(thread, result);
+  timespec deadline{};
+  ::clock_gettime(CLOCK_MONOTONIC, &deadline);
+  const std::int64_t ns = deadline.tv_nsec + milliseconds * ns_per_ms;
+  deadline.tv_sec += ns / (ms_per_second * ns_per_ms);
+  deadline.tv_nsec = ns % (ms_per_second * ns_per_ms);
+  const int error = ::pthread_clockjoin_np(thread, result, CLOCK_MONOTONIC, &deadline);
+  return error == ETIMEDOUT ? EBUSY : error;
 }
 
 int stack_of(pthread_t thread, ThreadCalls::Result& result) {
@@ -53,13 +70,15 @@ int ThreadCalls::call(const Call& call, Result& result) noexcept {
   return static_cast<int>(calls_.at<&ThreadCalls::carry_out>(owner_of(call.thread), call, result));
 }
 
+// The wait is at the thread's rank, in parts, so that the calling thread can be cancelled in between.
 int ThreadCalls::join(pthread_t thread, void** result, clockid_t clock, const timespec* deadline) {
-  constexpr std::uint64_t first_pause_ns = 100'000, longest_pause_ns = 10'000'000;
+  constexpr std::int32_t longest_ms = 100;
   Call call{};
   call.function = Function::join;
   call.thread = thread;
   Result found;
-  for (std::uint64_t pause_ns = first_pause_ns;; pause_ns = std::min(2 * pause_ns, longest_pause_ns)) {
+  for (;;) {
+    call.number = milliseconds_left(clock, deadline, longest_ms);
     const int error = this->call(call, found);
     if (error != EBUSY) {
       if (error != 0) return error;
@@ -67,9 +86,8 @@ int ThreadCalls::join(pthread_t thread, void** result, clockid_t clock, const ti
       if (result != nullptr) *result = reinterpret_cast<void*>(found.word);
       return 0;
     }
-    if (deadline != nullptr && has_passed(clock, *deadline)) return ETIMEDOUT;
+    if (call.number == 0) return ETIMEDOUT;
     ::pthread_testcancel();
-    os::sleep_ns(pause_ns);
   }
 }
 
@@ -82,7 +100,7 @@ int ThreadCalls::carry_out(const Call& call, Result& result) noexcept {
   switch (call.function) {
     case Function::join:
       if (!is_joinable(call.thread)) return EINVAL;
-      error = ::pthread_tryjoin_np(call.thread, &returned);
+      error = join_within(call.number, call.thread, &returned);
       result.word = reinterpret_cast<std::uintptr_t>(returned);
       return error;
     case Function::detach:

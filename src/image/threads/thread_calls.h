@@ -17,7 +17,7 @@ namespace musubi::image {
 class ThreadCalls {
  public:
   enum class Function : std::uint32_t {
-    join,  // if the thread has ended
+    join,  // if the thread ends within `number` milliseconds; otherwise EBUSY
     detach,
     cancel,
     kill,
@@ -55,7 +55,7 @@ class ThreadCalls {
   bool is_elsewhere(pthread_t thread) const noexcept { return owner_of(thread) != runtime_->self(); }
   // Makes the call at the thread's rank. Result: 0 or an error number. Attached threads.
   int call(const Call& call, Result& result) noexcept;
-  // Polls until the thread has ended, at most until `deadline` of that clock (null: no limit). A cancellation
+  // Waits until the thread has ended, at most until `deadline` of that clock (null: no limit). A cancellation
   // point. Result: as pthread_clockjoin_np(3).
   int join(pthread_t thread, void** result, clockid_t clock, const timespec* deadline);
 

@@ -62,7 +62,16 @@ void collect_ended() {
   }
 }
 
-bool fits(const pthread_attr_t* attributes) {
+}  // namespace
+
+int create_plain_thread(pthread_t* thread, const pthread_attr_t* attributes, ThreadStart start,
+                        void* argument) {
+  using Create = int (*)(pthread_t*, const pthread_attr_t*, ThreadStart, void*);
+  static const auto create = reinterpret_cast<Create>(next_definition("pthread_create"));
+  return create(thread, attributes, start, argument);
+}
+
+bool has_stack_of_job(const pthread_attr_t* attributes) {
   if (attributes == nullptr) return true;
   void* low = nullptr;
   std::size_t bytes = 0;
@@ -74,17 +83,8 @@ bool fits(const pthread_attr_t* attributes) {
   return !brings_one && bytes <= layout.stack_slot_bytes - guard_bytes;
 }
 
-}  // namespace
-
-int create_plain_thread(pthread_t* thread, const pthread_attr_t* attributes, ThreadStart start,
-                        void* argument) {
-  using Create = int (*)(pthread_t*, const pthread_attr_t*, ThreadStart, void*);
-  static const auto create = reinterpret_cast<Create>(next_definition("pthread_create"));
-  return create(thread, attributes, start, argument);
-}
-
 std::optional<runtime::ThreadStack> take_stack_for(const pthread_attr_t* attributes) {
-  if (!runs_over_ranks() || !fits(attributes)) return {};
+  if (!runs_over_ranks() || !has_stack_of_job(attributes)) return {};
   const std::lock_guard held(guard);
   collect_ended();
   return own_runtime()->threads().take_spare_stack();

@@ -16,6 +16,9 @@ using ThreadStart = void* (*)(void*);
 int create_plain_thread(pthread_t* thread, const pthread_attr_t* attributes, ThreadStart start,
                         void* argument);
 
+// Whether a thread with these attributes, which may be null, can have a stack of the job: the program brings
+// none, and asks for none that is larger.
+bool has_stack_of_job(const pthread_attr_t* attributes);
 // A stack for a new thread with these attributes. None if the program supplies a stack, asks for a larger
 // one, or already has many threads: then the thread gets a stack of the C library. All functions here: any
 // thread.

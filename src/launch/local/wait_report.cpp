@@ -145,6 +145,8 @@ class Report {
         return "waits for its turn in an ordered region (iteration " + std::to_string(thread.object) + ")";
       case Wait::iteration:
         return "waits for an iteration that it depends on";
+      case Wait::reduction:
+        return "waits in a reduction, for rank " + std::to_string(thread.object);
       case Wait::loop:
         return "waits for the end of a loop that other threads are still in";
       case Wait::tasks:

@@ -64,4 +64,24 @@ MUSUBI_EXPORT AllocatorHandle omp_get_default_allocator_() {
   return current_task().icv.allocator;
 }
 
+// Predefined allocators and spaces, as data for programs that do not know their numbers. The compiler would
+// make plain constants local to this file.
+#define MUSUBI_CONSTANT(name, value)               \
+  extern MUSUBI_EXPORT const AllocatorHandle name; \
+  const AllocatorHandle name = value;
+MUSUBI_CONSTANT(omp_null_allocator, 0)
+MUSUBI_CONSTANT(omp_default_mem_alloc, 1)
+MUSUBI_CONSTANT(omp_large_cap_mem_alloc, 2)
+MUSUBI_CONSTANT(omp_const_mem_alloc, 3)
+MUSUBI_CONSTANT(omp_high_bw_mem_alloc, 4)
+MUSUBI_CONSTANT(omp_low_lat_mem_alloc, 5)
+MUSUBI_CONSTANT(omp_cgroup_mem_alloc, 6)
+MUSUBI_CONSTANT(omp_pteam_mem_alloc, 7)
+MUSUBI_CONSTANT(omp_thread_mem_alloc, 8)
+MUSUBI_CONSTANT(omp_default_mem_space, 0)
+MUSUBI_CONSTANT(omp_large_cap_mem_space, 1)
+MUSUBI_CONSTANT(omp_const_mem_space, 2)
+MUSUBI_CONSTANT(omp_high_bw_mem_space, 3)
+MUSUBI_CONSTANT(omp_low_lat_mem_space, 4)
+
 }  // extern "C"

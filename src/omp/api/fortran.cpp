@@ -60,6 +60,7 @@ MUSUBI_ASK(omp_get_max_active_levels)
 MUSUBI_ASK(omp_get_supported_active_levels)
 MUSUBI_ASK(omp_get_level)
 MUSUBI_ASK(omp_get_active_level)
+MUSUBI_ASK(omp_in_explicit_task)
 MUSUBI_ASK(omp_in_final)
 MUSUBI_ASK(omp_get_cancellation)
 MUSUBI_ASK(omp_get_max_task_priority)
@@ -91,8 +92,6 @@ double omp_get_wtime();
 double omp_get_wtick();
 void omp_set_schedule(unsigned kind, int chunk);
 void omp_get_schedule(unsigned* kind, int* chunk);
-void omp_get_place_proc_ids(int place, int* ids);
-void omp_get_partition_place_nums(int* places);
 void omp_display_env(int verbose);
 int omp_pause_resource(int kind, int device);
 int omp_pause_resource_all(int kind);
@@ -118,15 +117,6 @@ MUSUBI_EXPORT void omp_get_schedule_8_(int* kind, long* chunk) {
   omp_get_schedule(reinterpret_cast<unsigned*>(kind), &narrow);
   *chunk = narrow;
 }
-
-MUSUBI_EXPORT void omp_get_place_proc_ids_(const int* place, int* ids) {
-  omp_get_place_proc_ids(*place, ids);
-}
-MUSUBI_EXPORT void omp_get_place_proc_ids_8_(const long* /*place*/, long* /*ids*/) {}
-MUSUBI_EXPORT void omp_get_partition_place_nums_(int* places) {
-  omp_get_partition_place_nums(places);
-}
-MUSUBI_EXPORT void omp_get_partition_place_nums_8_(long* /*places*/) {}
 
 MUSUBI_EXPORT void omp_display_env_(const int* verbose) {
   omp_display_env(*verbose != 0);

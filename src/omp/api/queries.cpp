@@ -126,6 +126,10 @@ MUSUBI_EXPORT int omp_get_team_size(int level) {
   return task->level == static_cast<std::uint32_t>(level) ? static_cast<int>(task->size) : 1;
 }
 
+MUSUBI_EXPORT int omp_in_explicit_task() {
+  const Thread& thread = this_thread();
+  return thread.task != thread.implicit;
+}
 MUSUBI_EXPORT int omp_in_final() {
   return current_task().final;
 }
@@ -152,25 +156,7 @@ MUSUBI_EXPORT void omp_display_env(int verbose) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-// A job has no places to bind to, and no device but the host.
-MUSUBI_EXPORT int omp_get_proc_bind() {
-  return 0;
-}
-MUSUBI_EXPORT int omp_get_num_places() {
-  return 0;
-}
-MUSUBI_EXPORT int omp_get_place_num_procs(int /*place*/) {
-  return 0;
-}
-MUSUBI_EXPORT void omp_get_place_proc_ids(int /*place*/, int* /*ids*/) {}
-MUSUBI_EXPORT int omp_get_place_num() {
-  return -1;
-}
-MUSUBI_EXPORT int omp_get_partition_num_places() {
-  return 0;
-}
-MUSUBI_EXPORT void omp_get_partition_place_nums(int* /*places*/) {}
-
+// A job has no device but the host.
 MUSUBI_EXPORT void omp_set_default_device(int device) {
   current_task().icv.default_device = device < 0 ? 0 : device;
 }

@@ -20,7 +20,8 @@ template <class Value>
 bool begin(unsigned count, const Value* extents, Schedule schedule, Value chunk, Value* first, Value* end) {
   auto* converted = static_cast<std::uint64_t*>(alloca(count * sizeof(std::uint64_t)));
   std::copy_n(extents, count, converted);
-  doacross_begin(implicit_task(), {converted, count}, schedule, static_cast<std::uint64_t>(chunk));
+  const IterationSpace positions{0, converted[0], 1, converted[0]};
+  doacross_begin(implicit_task(), positions, {converted, count}, schedule, static_cast<std::uint64_t>(chunk));
   return gomp::next(first, end);
 }
 

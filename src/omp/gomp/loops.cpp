@@ -110,10 +110,11 @@ MUSUBI_LOOP_GENERAL(ordered_start, true)
 MUSUBI_EXPORT void GOMP_loop_end() {
   MUSUBI_OMP_ENTRY();
   loop_end(implicit_task());
-  barrier();
+  barrier(nullptr, events::Sync::end_of_loop);
 }
 
 MUSUBI_EXPORT void GOMP_loop_end_nowait() {
+  MUSUBI_OMP_CALL();
   loop_end(implicit_task());
 }
 

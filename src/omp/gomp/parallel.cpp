@@ -1,11 +1,11 @@
 // Parallel regions, with and without a work-sharing construct in them, and teams on the host.
 #include <algorithm>
-#include <climits>
 #include <new>
 
 #include "omp/entry.h"
 #include "omp/gomp/loop_values.h"
 #include "omp/gomp/reductions.h"
+#include "omp/league.h"
 #include "omp/parallel.h"
 #include "omp/shared_memory.h"
 
@@ -24,7 +24,7 @@ ProcBind bind_of(unsigned flags) {
 }
 
 void run(Function function, void* data, unsigned threads, unsigned flags, const LoopSpecification& loop) {
-  parallel({function, data, threads, &loop, nullptr, bind_of(flags)});
+  parallel({function, data, threads, &loop, nullptr, 0, nullptr, bind_of(flags)});
 }
 
 // The interface of gcc before 4.9 opens a region in one call and closes it in another, and the master runs
@@ -43,26 +43,20 @@ void open_region(Function function, void* data, unsigned threads, const LoopSpec
   begin_parallel(request, *region);
 }
 
-void enter_team(Icv& icv, unsigned teams, unsigned team, unsigned thread_limit) {
-  icv.league = teams;
-  icv.league_number = team;
-  if (thread_limit != 0) icv.thread_limit = std::min<unsigned>(thread_limit, INT_MAX);
-}
-
 }  // namespace
 
 extern "C" {
 
 MUSUBI_EXPORT void GOMP_parallel(Function function, void* data, unsigned threads, unsigned flags) {
   MUSUBI_OMP_ENTRY();
-  parallel({function, data, threads, nullptr, nullptr, bind_of(flags)});
+  parallel({function, data, threads, nullptr, nullptr, 0, nullptr, bind_of(flags)});
 }
 
 MUSUBI_EXPORT unsigned GOMP_parallel_reductions(Function function, void* data, unsigned threads,
                                                 unsigned flags) {
   MUSUBI_OMP_ENTRY();
   TaskReductions* const reductions = gomp::team_reduction_begin(data, team_size_max(threads));
-  return parallel({function, data, threads, nullptr, reductions, bind_of(flags)});
+  return parallel({function, data, threads, nullptr, reductions, 0, nullptr, bind_of(flags)});
 }
 
 MUSUBI_EXPORT void GOMP_parallel_start(Function function, void* data, unsigned threads) {
@@ -131,19 +125,11 @@ MUSUBI_EXPORT void GOMP_parallel_sections_start(Function function, void* data, u
   open_region(function, data, threads, &loop);
 }
 
-// The teams of a league run in turn, in the program's own thread; their regions have all threads of the job.
 // A league without a given number of teams has one.
 MUSUBI_EXPORT void GOMP_teams_reg(Function function, void* data, unsigned teams, unsigned thread_limit,
                                   unsigned /*flags*/) {
   MUSUBI_OMP_ENTRY();
-  const Icv& around = current_task().icv;
-  if (teams == 0) teams = std::max(around.teams, 1u);
-  if (thread_limit == 0) thread_limit = around.teams_thread_limit;
-  for (unsigned team = 0; team < teams; ++team) {
-    InitialTaskScope scope;
-    enter_team(scope.task().icv, teams, team, thread_limit);
-    function(data);
-  }
+  run_league(function, data, teams, thread_limit);
 }
 
 MUSUBI_EXPORT void GOMP_teams(unsigned /*teams*/, unsigned thread_limit) {

@@ -21,20 +21,19 @@ struct Descriptor {
   std::uintptr_t variable(std::size_t i) const { return words[7 + 3 * i]; }
   std::uintptr_t offset(std::size_t i) const { return words[8 + 3 * i]; }
 
-  void allocate(std::uint32_t threads) {
+  // `parts`: of another thread; null: new memory.
+  void take_memory(const ReductionBlock* parts, std::uint32_t threads) {
     const std::size_t bytes = words[1] * threads;
-    words[2] = reinterpret_cast<std::uintptr_t>(allocate_shared_zeroed(words[2], bytes));
+    words[2] = parts != nullptr ? parts->memory
+                                : reinterpret_cast<std::uintptr_t>(allocate_shared_zeroed(words[2], bytes));
     words[6] = words[2] + bytes;
   }
 };
 
-// What the runtime makes of a chain: the set, and where the program finds it again.
-struct Chain : TaskReductions {
-  std::uintptr_t* head;
-};
-
-// In one piece of shared memory, with its blocks and variables.
-Chain* make_chain(std::uintptr_t* head, TaskReductions* enclosing, std::uint32_t threads) {
+// In one piece of shared memory, with its blocks and variables. `model`: of a thread that has given the same
+// chain memory; null: none.
+TaskReductions* make_set(std::uintptr_t* head, TaskReductions* enclosing, std::uint32_t threads,
+                         const TaskReductions* model = nullptr) {
   std::uint32_t blocks = 0;
   std::size_t variables = 0;
   for (Descriptor each{head}; each.words != nullptr; each = each.next()) {
@@ -42,29 +41,21 @@ Chain* make_chain(std::uintptr_t* head, TaskReductions* enclosing, std::uint32_t
     variables += each.variables();
   }
   const std::size_t bytes =
-      sizeof(Chain) + blocks * sizeof(ReductionBlock) + variables * sizeof(ReductionVariable);
-  auto* const chain = new (allocate_shared_zeroed(alignof(Chain), bytes)) Chain;
-  auto* block = reinterpret_cast<ReductionBlock*>(chain + 1);
+      sizeof(TaskReductions) + blocks * sizeof(ReductionBlock) + variables * sizeof(ReductionVariable);
+  auto* const set = new (allocate_shared_zeroed(alignof(TaskReductions), bytes)) TaskReductions;
+  auto* block = reinterpret_cast<ReductionBlock*>(set + 1);
   auto* variable = reinterpret_cast<ReductionVariable*>(block + blocks);
-  *chain = {{enclosing, blocks, block}, head};
+  *set = {enclosing, blocks, block};
+  const ReductionBlock* parts = model != nullptr ? model->blocks : nullptr;
   for (Descriptor each{head}; each.words != nullptr; each = each.next(), ++block) {
-    each.allocate(threads);
+    each.take_memory(parts, threads);
+    if (parts != nullptr) ++parts;
     *block = {each.memory(), each.part_bytes(), threads, static_cast<std::uint32_t>(each.variables()),
               variable};
     for (std::size_t i = 0; i < each.variables(); ++i) *variable++ = {each.variable(i), each.offset(i)};
   }
-  head[5] = reinterpret_cast<std::uintptr_t>(static_cast<TaskReductions*>(chain));
-  return chain;
-}
-
-// The descriptors of a thread that shares the memory of another thread's.
-void share_memory(std::uintptr_t* head, const Chain& chain) {
-  const ReductionBlock* block = chain.blocks;
-  for (Descriptor each{head}; each.words != nullptr; each = each.next(), ++block) {
-    each.words[2] = block->memory;
-    each.words[6] = block->memory + block->part_bytes * block->parts;
-  }
-  head[5] = reinterpret_cast<std::uintptr_t>(static_cast<const TaskReductions*>(&chain));
+  head[5] = reinterpret_cast<std::uintptr_t>(set);
+  return set;
 }
 
 TaskReductions* reductions_around(const TaskGroup* group) {
@@ -72,25 +63,26 @@ TaskReductions* reductions_around(const TaskGroup* group) {
   return group != nullptr ? group->reductions : nullptr;
 }
 
-void free_chain(TaskReductions* chain) {
-  for (std::uint32_t i = 0; i < chain->count; ++i)
-    free_shared(reinterpret_cast<void*>(chain->blocks[i].memory));
-  free_shared(chain);
+void free_memory(const TaskReductions& set) {
+  for (std::uint32_t i = 0; i < set.count; ++i)
+    free_shared(reinterpret_cast<void*>(set.blocks[i].memory));
 }
 
 }  // namespace
 
 void group_reduction_begin(std::uintptr_t* descriptors) {
   TaskGroup* const group = current_task().group;
-  group->reductions = make_chain(descriptors, reductions_around(group), implicit_task().size);
+  group->reductions = make_set(descriptors, reductions_around(group), implicit_task().size);
 }
 
 void group_reduction_end(std::uintptr_t* descriptors) {
-  free_chain(reinterpret_cast<TaskReductions*>(descriptors[5]));
+  auto* const set = reinterpret_cast<TaskReductions*>(descriptors[5]);
+  free_memory(*set);
+  free_shared(set);
 }
 
 TaskReductions* team_reduction_begin(void* data, std::uint32_t threads) {
-  return make_chain(*static_cast<std::uintptr_t**>(data), nullptr, threads);
+  return make_set(*static_cast<std::uintptr_t**>(data), nullptr, threads);
 }
 
 void worksharing_reduction_begin(std::uintptr_t* descriptors) {
@@ -98,18 +90,19 @@ void worksharing_reduction_begin(std::uintptr_t* descriptors) {
   group_begin(TaskGroup::Kind::worksharing);
   const bool first = single_begin(task);
   TaskReductions* const enclosing = reductions_around(task.group);
-  TaskReductions* made = first ? make_chain(descriptors, enclosing, task.size) : nullptr;
-  made = static_cast<TaskReductions*>(broadcast(task, first, made));
-  if (!first) share_memory(descriptors, *static_cast<const Chain*>(made));
-  task.group->reductions = made;
+  TaskReductions* set = first ? make_set(descriptors, enclosing, task.size) : nullptr;
+  const auto* const model = static_cast<const TaskReductions*>(broadcast(task, first, set));
+  if (!first) set = make_set(descriptors, enclosing, task.size, model);
+  task.group->reductions = set;
 }
 
 void worksharing_reduction_end() {
   ImplicitTask& task = implicit_task();
-  TaskReductions* const reductions = reductions_around(task.group);
+  TaskReductions* const set = reductions_around(task.group);
   group_end();
-  if (task.number == 0) free_chain(reductions);
+  if (task.number == 0) free_memory(*set);
   barrier();
+  free_shared(set);
 }
 
 void remap_reductions(std::size_t count, std::size_t originals, void** addresses) {

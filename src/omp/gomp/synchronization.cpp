@@ -3,7 +3,6 @@
 #include "omp/entry.h"
 #include "omp/gomp/loop_values.h"
 #include "omp/gomp/reductions.h"
-#include "omp/job.h"
 #include "omp/locks.h"
 #include "omp/team.h"
 #include "omp/worksharing.h"
@@ -32,8 +31,8 @@ Cancellable cancellable_of(int bits) {
 }
 
 // Result: whether the region was cancelled, and the thread must leave it.
-bool barrier_of_cancellable() {
-  return !barrier() || region_is_cancelled(implicit_task());
+bool barrier_of_cancellable(events::Sync kind) {
+  return !barrier(nullptr, kind) || region_is_cancelled(implicit_task());
 }
 
 }  // namespace
@@ -81,14 +80,7 @@ MUSUBI_EXPORT void* GOMP_single_copy_start() {
   MUSUBI_OMP_ENTRY();
   ImplicitTask& task = implicit_task();
   if (single_begin(task)) return nullptr;
-  void* data = broadcast(task, false, nullptr);
-  if (data == nullptr) {
-    end_job(
-        Job::current()->runtime,
-        "a region was cancelled while a thread of it waited for the values of `single copyprivate`: do not "
-        "cancel a region before all its threads have met its single constructs");
-  }
-  return data;
+  return broadcast_or_end(task, false, nullptr);
 }
 MUSUBI_EXPORT void GOMP_single_copy_end(void* data) {
   MUSUBI_OMP_ENTRY();
@@ -113,9 +105,10 @@ MUSUBI_EXPORT unsigned GOMP_sections_next() {
 MUSUBI_EXPORT void GOMP_sections_end() {
   MUSUBI_OMP_ENTRY();
   loop_end(implicit_task());
-  barrier();
+  barrier(nullptr, events::Sync::end_of_loop);
 }
 MUSUBI_EXPORT void GOMP_sections_end_nowait() {
+  MUSUBI_OMP_CALL();
   loop_end(implicit_task());
 }
 
@@ -135,17 +128,17 @@ MUSUBI_EXPORT bool GOMP_cancellation_point(int which) {
 }
 MUSUBI_EXPORT bool GOMP_barrier_cancel() {
   MUSUBI_OMP_ENTRY();
-  return barrier_of_cancellable();
+  return barrier_of_cancellable(events::Sync::explicit_barrier);
 }
 MUSUBI_EXPORT bool GOMP_loop_end_cancel() {
   MUSUBI_OMP_ENTRY();
   loop_end(implicit_task());
-  return barrier_of_cancellable();
+  return barrier_of_cancellable(events::Sync::end_of_loop);
 }
 MUSUBI_EXPORT bool GOMP_sections_end_cancel() {
   MUSUBI_OMP_ENTRY();
   loop_end(implicit_task());
-  return barrier_of_cancellable();
+  return barrier_of_cancellable(events::Sync::end_of_loop);
 }
 
 }  // extern "C"

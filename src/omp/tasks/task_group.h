@@ -29,6 +29,7 @@ struct TaskGroup {
   TaskArena* arena;
   // The variables of the group's reductions and those of the groups around it; null: as `outer`.
   TaskReductions* reductions = nullptr;
+  void* kmp_reductions = nullptr;  // the same for reductions of LLVM's interface
   // Deferred tasks whose innermost group this is.
   Countdown unfinished;
 };

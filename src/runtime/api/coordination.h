@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "sync/collectives.h"
+#include "sync/conditions.h"
 
 namespace musubi::runtime {
 
@@ -37,6 +38,18 @@ class Coordination {
   // signal() wakes the longest-waiting thread, if any; broadcast() wakes all.
   virtual void signal(ConditionId condition) = 0;
   virtual void broadcast(ConditionId condition) = 0;
+
+  // Waits of threads for words of the program, which their addresses identify. A thread announces that it
+  // will sleep, looks at its word once more, and sleeps or withdraws; a thread that has changed the word
+  // wakes one thread or all. Then no change is missed. Threads may also be woken without reason.
+  using Sleep = sync::Conditions::Wait;
+  virtual void announce_sleep(const void* word, Sleep& sleep) = 0;
+  // At most `timeout_ns`.
+  virtual void sleep(const void* word, Sleep& sleep, std::uint64_t timeout_ns) = 0;
+  virtual void withdraw_sleep(const void* word, Sleep& sleep) = 0;
+  // Costs one read if no thread waits.
+  virtual void wake_one(const void* word) = 0;
+  virtual void wake_all(const void* word) = 0;
 
   // Gathers values of terms.bytes bytes into `all`: those of every rank, in order, or only that of
   // terms.giver. Collective, about log2(ranks) messages per rank; orders nothing in shared memory.

@@ -17,6 +17,18 @@ namespace musubi::runtime {
 // Words that rank 0 sends to all ranks with a barrier (the work of a parallel region).
 using BarrierPayload = std::array<std::uint64_t, 6>;
 
+// The program's code of a region.
+struct RegionCode {
+  enum class Passes : std::uint8_t {
+    address,  // the code gets the address of `record`
+    words,    // two addresses of the thread's own, then the words of `record`
+  };
+
+  std::uintptr_t address;
+  const void* record;  // on a stack
+  Passes passes;
+};
+
 class Synchronization {
  public:
   // Locks of the job: lock_count that callers number, then those that omp/locks.h numbers by their addresses.
@@ -44,11 +56,11 @@ class Synchronization {
   // Before the first barrier that calls it; `listener` outlives the runtime.
   virtual void set_release_listener(ReleaseListener* listener) = 0;
 
-  // The known bounds of the stores of the region `function`, which threads of all ranks are about to call
-  // with the address `argument`. Its code is analysed once (docs/decisions/races.md): a millisecond for
-  // 5,000 instructions. On the thread that begins the region, before the barrier of the region; `frame`: on
-  // its stack, below all of the program's frames there.
-  virtual StoreBound stores_of(std::uintptr_t function, const void* argument, const void* frame) = 0;
+  // The known bounds of the stores of a region, whose code threads of all ranks are about to call. It is
+  // analysed once (docs/decisions/races.md): a millisecond for 5,000 instructions. On the thread that begins
+  // the region, before the barrier of the region; `frame`: on its stack, below all of the program's frames
+  // there.
+  virtual StoreBound stores_of(const RegionCode& code, const void* frame) = 0;
   // The allocations of the heap, for stores_of(); outlives the runtime.
   class Allocations {
    public:
@@ -71,6 +83,9 @@ class Synchronization {
   // thread created there. Waits for rank 0, which need not release its writes while it runs alone. Any
   // thread.
   virtual void run_between_regions() = 0;
+  // The same for a thread that another rank has made here (Threads::expect_outsiders()), perhaps while this
+  // rank waits in a barrier. Waits for rank 0 once.
+  virtual void run_beside_barriers() = 0;
   // Whether the rank is in no region, and is not rank 0, which runs the program. Any thread.
   virtual bool is_between_regions() const noexcept = 0;
 

@@ -28,6 +28,9 @@ class Threads {
   // a barrier.
   virtual void add_outsider() noexcept = 0;
   virtual void remove_outsider() noexcept = 0;
+  // Such a thread may appear at any time, also while the rank waits in a barrier, because another rank makes
+  // it: from now on the rank is never quiescent. Before the first barrier of the program, on all ranks.
+  virtual void expect_outsiders() noexcept = 0;
 
   // A stack for a new thread of this rank, pinned; ends the job with a message if no slot is free.
   virtual ThreadStack take_stack() = 0;

@@ -126,9 +126,11 @@ AddressRange JobBarrier::stack_from(const void* address) const noexcept {
   return {begin, slot - (begin - segment->base) % slot};
 }
 
-StoreBound JobBarrier::stores_of(std::uintptr_t function, const void* argument, const void* frame) {
+StoreBound JobBarrier::stores_of(const RegionCode& code, const void* frame) {
   if (!threads_.knows_all() || has_handlers()) return {};
-  return store_bounds_.of(function, {reinterpret_cast<std::uintptr_t>(argument), stack_from(frame)});
+  return store_bounds_.of(
+      code.address, {reinterpret_cast<std::uintptr_t>(code.record), stack_from(frame)},
+      code.passes == RegionCode::Passes::words ? stores::Passes::words : stores::Passes::address);
 }
 
 // A frame is stack memory of the job only if the thread runs on such a stack.
@@ -146,7 +148,7 @@ void JobBarrier::end_region() {
   const DeferredHandlers handlers;
   if (job_.self == Rank{0}) {
     if (!flags_.begin_alone_at_once()) threads_.executor().run(flags_.begin_alone());
-  } else if (!threads_.knows_all()) {  // threads that a library made before main
+  } else if (threads_.has_outsiders()) {  // threads that a library made before main
     threads_.executor().run(flags_.join_lone_rank());
   }
 }

@@ -58,7 +58,7 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
   void pass_last();
 
   // The following are as in Synchronization, in a job of several ranks.
-  StoreBound stores_of(std::uintptr_t function, const void* argument, const void* frame);
+  StoreBound stores_of(const RegionCode& code, const void* frame);
   void set_allocations(const Synchronization::Allocations* allocations) {
     objects_.set_allocations(allocations);
   }

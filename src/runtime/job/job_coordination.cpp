@@ -7,6 +7,23 @@
 #include "runtime/threads/tracing.h"
 
 namespace musubi::runtime {
+namespace {
+
+// Words share conditions: a thread that waits for another word of the same one looks at its own, and waits
+// again.
+ConditionId condition_of(const void* word) noexcept {
+  constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
+  static_assert(Coordination::condition_count == std::size_t{1} << (64 - 52));
+  return ConditionId{
+      static_cast<std::uint32_t>((reinterpret_cast<std::uintptr_t>(word) >> 2) * golden >> 52)};
+}
+
+std::uint64_t tag_of(const void* word) noexcept {
+  return reinterpret_cast<std::uintptr_t>(word);
+}
+
+}  // namespace
+
 JobCoordination::JobCoordination(JobContext& job, JobDevices& devices, JobThreads& threads,
                                  coherence::Protocol& protocol, remote_lock::Grants& grants,
                                  JobSynchronization& synchronization)
@@ -58,6 +75,32 @@ void JobCoordination::signal(ConditionId condition) {
 
 void JobCoordination::broadcast(ConditionId condition) {
   threads_.executor().run(conditions_.broadcast(condition));
+}
+
+void JobCoordination::announce_sleep(const void* word, Sleep& sleep) {
+  threads_.executor().run(conditions_.join(condition_of(word), sleep, tag_of(word)));
+}
+
+void JobCoordination::sleep(const void* word, Sleep& sleep, std::uint64_t timeout_ns) {
+  const std::uint64_t deadline_ns = os::monotonic_ns() + timeout_ns;
+  alarms_.set(deadline_ns, sleep.expiry());
+  (void)threads_.executor().run(conditions_.await(condition_of(word), sleep));
+  alarms_.cancel(deadline_ns, sleep.expiry());
+}
+
+// A wake that has already chosen the thread was meant for one that waits.
+void JobCoordination::withdraw_sleep(const void* word, Sleep& sleep) {
+  threads_.executor().run(conditions_.expire(sleep.expiry()));
+  const bool chosen = threads_.executor().run(conditions_.await(condition_of(word), sleep));
+  if (chosen) wake_one(word);
+}
+
+void JobCoordination::wake_one(const void* word) {
+  threads_.executor().run(conditions_.wake_one(condition_of(word), tag_of(word)));
+}
+
+void JobCoordination::wake_all(const void* word) {
+  threads_.executor().run(conditions_.broadcast(condition_of(word)));
 }
 
 void JobCoordination::gather(const CollectiveTerms& terms, const void* mine, std::span<std::byte> all) {

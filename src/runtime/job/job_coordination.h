@@ -28,6 +28,12 @@ class JobCoordination final : public Coordination, private sync::Collectives::Mi
   void signal(ConditionId condition) override;
   void broadcast(ConditionId condition) override;
 
+  void announce_sleep(const void* word, Sleep& sleep) override;
+  void sleep(const void* word, Sleep& sleep, std::uint64_t timeout_ns) override;
+  void withdraw_sleep(const void* word, Sleep& sleep) override;
+  void wake_one(const void* word) override;
+  void wake_all(const void* word) override;
+
   std::size_t gather_bytes_max() const noexcept override { return collectives_.bytes_max(); }
   void gather(const CollectiveTerms& terms, const void* mine, std::span<std::byte> all) override;
   void begin_barrier(const CollectiveTerms& terms) noexcept override;

@@ -77,6 +77,17 @@ void JobSynchronization::run_between_regions() {
   threads_.executor().run(flags_.join_lone_rank());
 }
 
+// Rank 0 is alone until the first such thread begins, and never afterwards: at each later barrier this rank
+// is not quiescent. A second thread waits for the first, because its creator may have left out a release in
+// the meantime.
+void JobSynchronization::run_beside_barriers() {
+  if (job_.one_memory || job_.self == Rank{0}) return;
+  const std::lock_guard held(joining_lone_rank_);
+  if (has_joined_lone_rank_) return;
+  threads_.executor().run(flags_.join_lone_rank());
+  has_joined_lone_rank_ = true;
+}
+
 void JobSynchronization::lock(LockId lock) {
   const Traced traced(Event::lock_wait, lock.value);
   if (job_.one_memory) return processor_locks_.lock(lock);

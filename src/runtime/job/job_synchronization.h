@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include "remote_lock/queue_lock.h"
 #include "runtime/api/synchronization.h"
@@ -29,8 +30,8 @@ class JobSynchronization final : public Synchronization {
     if (job_.ranks > 1) barrier_.pass_last();
   }
   void set_release_listener(ReleaseListener* listener) override { barrier_.set_release_listener(listener); }
-  StoreBound stores_of(std::uintptr_t function, const void* argument, const void* frame) override {
-    return job_.one_memory ? StoreBound{} : barrier_.stores_of(function, argument, frame);
+  StoreBound stores_of(const RegionCode& code, const void* frame) override {
+    return job_.one_memory ? StoreBound{} : barrier_.stores_of(code, frame);
   }
   void set_allocations(const Allocations* allocations) override { barrier_.set_allocations(allocations); }
   void begin_region(const StoreBound& stores) override {
@@ -40,6 +41,7 @@ class JobSynchronization final : public Synchronization {
     if (!job_.one_memory) barrier_.end_region();
   }
   void run_between_regions() override;
+  void run_beside_barriers() override;
   bool is_between_regions() const noexcept override {
     return !job_.one_memory && job_.self != Rank{0} && barrier_.is_between_regions();
   }
@@ -84,7 +86,9 @@ class JobSynchronization final : public Synchronization {
   RequestBell bell_;
   JobBarrier barrier_;
   FlagWait flag_wait_;
-  const bool relaxed_atomics_;                     // setting atomic_order
+  const bool relaxed_atomics_;    // setting atomic_order
+  std::mutex joining_lone_rank_;  // guards the next
+  bool has_joined_lone_rank_ = false;
   std::unique_ptr<PollingThread> polling_thread_;  // null: no background thread
 };
 

@@ -82,6 +82,7 @@ class JobThreads final : public Threads {
   void detach() override;
   void add_outsider() noexcept override { outsiders_.fetch_add(1); }
   void remove_outsider() noexcept override { outsiders_.fetch_sub(1); }
+  void expect_outsiders() noexcept override { activity_.expect_others(); }
   ThreadStack take_stack() override;
   std::optional<ThreadStack> take_spare_stack() override;
   void give_back_stack(const ThreadStack& stack) override;
@@ -112,8 +113,9 @@ class JobThreads final : public Threads {
   // Threads that libraries start are not attached, and get their executor at their first fault.
   Entry executor() { return Entry(*this); }
 
+  bool has_outsiders() const noexcept { return outsiders_.load() != 0; }
   // Whether only threads of teams may touch shared memory.
-  bool knows_all() const noexcept { return outsiders_.load() == 0; }
+  bool knows_all() const noexcept { return !has_outsiders() && !activity_.expects_others(); }
   // Threads of the runtime release and acquire next to the program's, from now on.
   void add_assistant() noexcept { has_assistant_.store(true); }
   sync::RankActivity& activity() noexcept { return activity_; }
@@ -136,7 +138,9 @@ class JobThreads final : public Threads {
   bool share_cores() const noexcept { return yields_.load(std::memory_order_relaxed) != 0; }
 
  private:
-  bool has_siblings() const noexcept { return stacks_.in_use() > 1 || !knows_all() || has_assistant_.load(); }
+  bool has_siblings() const noexcept {
+    return stacks_.in_use() > 1 || !knows_all() || has_assistant_.load();
+  }
   void watch_guard(const ThreadStack& stack);
 
   JobContext& job_;

@@ -102,14 +102,13 @@ PollingThread::Due PollingThread::is_due() {
                               counters_.get(trace::Counter::lock_acquisitions);
   const std::uint64_t faults =
       counters_.get(trace::Counter::read_faults) + counters_.get(trace::Counter::write_faults);
-  const bool synchronised = now != seen_synchronisations_ || now == 0;
+  const bool synchronised = now != seen_synchronisations_ || (now == 0 && !activity_.expects_others());
   const bool called = calls != seen_calls_;
   const bool faulted = faults > seen_faults_ + faults_of_spins_max;
   seen_synchronisations_ = now;
   seen_calls_ = calls;
   seen_faults_ = faults;
-  if (synchronised || flags_.is_alone() || activity_.barrier() != sync::RankActivity::Barrier::none)
-    return Due::no;
+  if (synchronised || flags_.is_alone() || activity_.barrier() > activity_.worst_for_polls()) return Due::no;
   const std::uint32_t running = running_threads();
   if (running == 0 || (running == 1 && faulted)) return Due::no;
   return called || faulted ? Due::rarely : Due::yes;

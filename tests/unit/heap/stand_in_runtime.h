@@ -48,9 +48,10 @@ class StandInRuntime final : public runtime::Runtime,
   void barrier(runtime::BarrierPayload&) override {}
   void last_barrier() override {}
   void set_release_listener(ReleaseListener*) override {}
-  StoreBound stores_of(std::uintptr_t, const void*, const void*) override { return {}; }
+  StoreBound stores_of(const runtime::RegionCode&, const void*) override { return {}; }
   void set_allocations(const Allocations*) override {}
   void run_between_regions() override {}
+  void run_beside_barriers() override {}
   bool is_between_regions() const noexcept override { return false; }
   void begin_region(const StoreBound&) override {}
   void end_region() override {}

@@ -70,6 +70,7 @@ class StandinRuntime final : public runtime::Runtime,
   void detach() override {}
   void add_outsider() noexcept override {}
   void remove_outsider() noexcept override {}
+  void expect_outsiders() noexcept override {}
   runtime::ThreadStack take_stack() override {
     if (next_slot_ == slots_per_rank) abort(1, "no stack left");
     std::byte* low = world->stacks[self_.value][next_slot_];
@@ -116,9 +117,10 @@ class StandinRuntime final : public runtime::Runtime,
   void release_range(const void*, std::size_t) override {}
   void release(std::uint64_t) override {}
   void acquire(std::uint64_t) override {}
-  StoreBound stores_of(std::uintptr_t, const void*, const void*) override { return {}; }
+  StoreBound stores_of(const runtime::RegionCode&, const void*) override { return {}; }
   void set_allocations(const Allocations*) override {}
   void run_between_regions() override {}
+  void run_beside_barriers() override {}
   bool is_between_regions() const noexcept override { return false; }
   void begin_region(const StoreBound&) override {}
   void end_region() override {}

@@ -1,5 +1,5 @@
-// Condition variables of the program in shared memory: a count of signals, which waiting threads poll. Every
-// signal ends every wait, as the standard permits.
+// Condition variables of the program in shared memory: a count of signals, and threads that wait for it to
+// change. A signal may end several waits, as the standard permits.
 #include <pthread.h>
 #include <time.h>
 
@@ -10,7 +10,7 @@
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/moments.h"
 #include "image/symbols/threads/shared_word.h"
-#include "omp/backoff.h"
+#include "image/symbols/threads/word_wait.h"
 
 namespace {
 
@@ -46,15 +46,14 @@ SharedWord signals_of(pthread_cond_t* condition) {
   return SharedWord(reinterpret_cast<std::uint32_t*>(condition));
 }
 
-// The thread can be cancelled between two polls, never inside the runtime.
+// The thread can be cancelled between two sleeps, never inside the runtime.
 int await_change(pthread_cond_t* condition, std::uint32_t seen, clockid_t clock, const timespec* moment) {
   const SharedWord signals = signals_of(condition);
-  musubi::omp::Backoff backoff(musubi::runtime::Wait::condition, 0,
-                               reinterpret_cast<std::uintptr_t>(condition));
+  WordWait wait(condition);
   while (signals.load() == seen) {
     if (moment != nullptr && has_passed(clock, *moment)) return ETIMEDOUT;
-    ::pthread_testcancel();
-    backoff.pause();
+    if (wait.may_end()) ::pthread_testcancel();
+    wait.pause(clock, moment);
   }
   return 0;
 }
@@ -78,8 +77,9 @@ int wait_for_signal(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t
   return result;
 }
 
-int count_signal(pthread_cond_t* condition) {
+int count_signal(pthread_cond_t* condition, void (*wake)(const void*) noexcept) {
   signals_of(condition).add(1);
+  wake(condition);
   return 0;
 }
 
@@ -115,10 +115,12 @@ MUSUBI_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mute
 
 MUSUBI_EXPORT int pthread_cond_signal(pthread_cond_t* condition) noexcept {
   static const auto plain = next<int (*)(pthread_cond_t*)>("pthread_cond_signal");
-  return job_that_shares(condition) == nullptr ? signal_plainly(condition, plain) : count_signal(condition);
+  return job_that_shares(condition) == nullptr ? signal_plainly(condition, plain)
+                                               : count_signal(condition, wake_waiter);
 }
 
 MUSUBI_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
   static const auto plain = next<int (*)(pthread_cond_t*)>("pthread_cond_broadcast");
-  return job_that_shares(condition) == nullptr ? signal_plainly(condition, plain) : count_signal(condition);
+  return job_that_shares(condition) == nullptr ? signal_plainly(condition, plain)
+                                               : count_signal(condition, wake_waiters);
 }

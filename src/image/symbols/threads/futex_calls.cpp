@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdint>
 
 #include "image/process/refusal.h"
@@ -12,12 +13,12 @@
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/moments.h"
 #include "image/symbols/threads/shared_word.h"
-#include "omp/backoff.h"
+#include "image/symbols/threads/word_wait.h"
 
 namespace musubi::image {
 namespace {
 
-constexpr timespec look_again_after{0, 10'000'000};
+constexpr timespec look_again_after{0, 100'000'000};
 
 struct Limit {
   clockid_t clock;
@@ -25,27 +26,35 @@ struct Limit {
   bool has_passed() const noexcept { return moment != nullptr && image::has_passed(clock, *moment); }
 };
 
-// There is no list of waiting threads and no wake-up: each polls the word until it has changed. Because a
-// wake may come without a change, it also returns after a while, as futex(2) permits at any time. The flush
-// makes the writes before the change visible, plain stores included.
+// A wake may come without a change: a thread that was woken, or has waited for a while, returns, as futex(2)
+// permits at any time. The flush makes the writes before the change visible, plain stores included.
 long wait_for_change(Job& job, std::uint32_t* address, std::uint32_t expected, Limit limit) noexcept {
   const SharedWord word(address);
   const timespec look_again = moment_in(CLOCK_MONOTONIC, look_again_after);
-  omp::Backoff backoff(runtime::Wait::condition, 0, reinterpret_cast<std::uintptr_t>(address));
+  WordWait wait(address);
   for (bool first = true;; first = false) {
     const bool changed = word.load() != expected;
     job.runtime.synchronization().flush();
     if (changed) return first ? fail(EAGAIN) : 0;
     if (limit.has_passed()) return fail(ETIMEDOUT);
     if (has_passed(CLOCK_MONOTONIC, look_again)) return 0;
-    backoff.pause();
+    if (limit.moment != nullptr) {
+      wait.pause(limit.clock, limit.moment);
+    } else {
+      wait.pause(CLOCK_MONOTONIC, &look_again);
+    }
   }
 }
 
 // Returns the result of a wake that finds no waiter. The flush makes earlier writes visible to waiting
 // threads.
-long wake(Job& job) noexcept {
+long wake(Job& job, const std::uint32_t* address, std::uint32_t count) noexcept {
   job.runtime.synchronization().flush();
+  if (count == 1) {
+    wake_waiter(address);
+  } else {
+    wake_waiters(address);
+  }
   return 0;
 }
 
@@ -59,6 +68,7 @@ bool does_shared_futex(const long* given, long& result) noexcept {
   const auto value = static_cast<std::uint32_t>(given[2]);
   const auto* const time = reinterpret_cast<const timespec*>(given[3]);
   const int command = operation & FUTEX_CMD_MASK;
+  constexpr std::uint32_t all = INT_MAX;
   const bool waits = command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
   if (waits && time != nullptr && !is_moment(*time)) {
     result = fail(EINVAL);
@@ -76,12 +86,15 @@ bool does_shared_futex(const long* given, long& result) noexcept {
       return true;
     }
     case FUTEX_CMP_REQUEUE:
-      result = SharedWord(address).load() != static_cast<std::uint32_t>(given[5]) ? fail(EAGAIN) : wake(*job);
+      result = SharedWord(address).load() != static_cast<std::uint32_t>(given[5]) ? fail(EAGAIN)
+                                                                                  : wake(*job, address, all);
       return true;
     case FUTEX_REQUEUE:
-    case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET:
-      result = wake(*job);
+      result = wake(*job, address, all);
+      return true;
+    case FUTEX_WAKE:
+      result = wake(*job, address, value);
       return true;
     default:
       report_refused_call(

@@ -8,6 +8,7 @@
 #include "image/symbols/exported.h"
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/shared_word.h"
+#include "image/symbols/threads/word_wait.h"
 #include "omp/backoff.h"
 
 namespace {
@@ -56,9 +57,10 @@ int meet(Job& job, MeetingWords& words) {
   if (is_last) {
     arrived.release(0);
     round.add(1);
+    wake_waiters(&words.round);
   } else {
-    Backoff backoff(Wait::condition, 0, number(&words));
-    while (round.load() == seen) backoff.pause();
+    WordWait wait(&words.round);
+    while (round.load() == seen) wait.pause();
   }
   round.acquire();
   return is_last ? PTHREAD_BARRIER_SERIAL_THREAD : 0;

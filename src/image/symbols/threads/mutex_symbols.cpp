@@ -107,7 +107,7 @@ MUSUBI_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   if (is_of_parent(mutex)) return 0;  // a forked child has one thread
   if (is_lock_of_library(mutex)) {
     musubi::omp::note_stack(__builtin_frame_address(0));
-    musubi::omp::critical_begin(mutex);
+    musubi::omp::lock_named(mutex);
     return 0;
   }
   if (job_that_shares(mutex) == nullptr) return take_plain(mutex, mark_as_shared, next_lock.get());
@@ -150,7 +150,7 @@ MUSUBI_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
   if (is_of_parent(mutex)) return 0;  // a forked child has one thread
   if (is_lock_of_library(mutex)) {
     musubi::omp::note_stack(__builtin_frame_address(0));
-    musubi::omp::critical_end(mutex);
+    musubi::omp::unlock_named(mutex);
     return 0;
   }
   if (job_that_shares(mutex) == nullptr) return give_back_plain(mutex, mark_as_shared, next_unlock.get());

@@ -12,7 +12,7 @@
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/moments.h"
 #include "image/symbols/threads/shared_word.h"
-#include "omp/backoff.h"
+#include "image/symbols/threads/word_wait.h"
 
 namespace {
 
@@ -51,17 +51,16 @@ bool take(const SharedWord& count) {
   return false;
 }
 
-// `moment` null: no limit. The thread can be cancelled between two polls, never inside the runtime.
+// `moment` null: no limit. The thread can be cancelled between two sleeps, never inside the runtime.
 int wait_for(sem_t* semaphore, clockid_t clock, const timespec* moment) {
   const SharedWord count = count_of(semaphore);
-  musubi::omp::Backoff backoff(musubi::runtime::Wait::condition, 0,
-                               reinterpret_cast<std::uintptr_t>(semaphore));
+  WordWait wait(semaphore);
   ::pthread_testcancel();
   while (!take(count)) {
     if (moment != nullptr && !is_moment(*moment)) return fail(EINVAL);
     if (moment != nullptr && has_passed(clock, *moment)) return fail(ETIMEDOUT);
-    ::pthread_testcancel();
-    backoff.pause();
+    if (wait.may_end()) ::pthread_testcancel();
+    wait.pause(clock, moment);
   }
   return 0;
 }
@@ -96,6 +95,7 @@ MUSUBI_EXPORT int sem_post(sem_t* semaphore) noexcept {
   if (count.load() >= SEM_VALUE_MAX) return fail(EOVERFLOW);
   job->runtime.synchronization().release(count.channel());
   count.add(1);
+  wake_waiter(semaphore);
   return 0;
 }
 MUSUBI_EXPORT int sem_wait(sem_t* semaphore) {

@@ -1,0 +1,75 @@
+// Constructs in known numbers, for a tool that counts their events (event_tool.c).
+#include <omp.h>
+
+#include "check.h"
+
+static long sum;
+
+static void loops(void) {
+#pragma omp parallel for schedule(dynamic, 4)
+  for (int i = 0; i < 40; ++i) {
+#pragma omp atomic
+    sum += i;
+  }
+#pragma omp parallel
+  {
+#pragma omp for schedule(guided) nowait
+    for (int i = 0; i < 40; ++i) {
+#pragma omp atomic
+      sum += i;
+    }
+#pragma omp barrier
+#pragma omp sections
+    {
+#pragma omp section
+      {
+#pragma omp atomic
+        ++sum;
+      }
+#pragma omp section
+      {
+#pragma omp atomic
+        ++sum;
+      }
+    }
+#pragma omp single
+    {
+#pragma omp atomic
+      ++sum;
+    }
+  }
+}
+
+static void locks(void) {
+  static omp_lock_t lock;
+  static omp_nest_lock_t nest;
+  omp_init_lock(&lock);
+  omp_init_nest_lock(&nest);
+#pragma omp parallel
+  {
+    omp_set_lock(&lock);
+    ++sum;
+    omp_unset_lock(&lock);
+    omp_set_nest_lock(&nest);
+    omp_set_nest_lock(&nest);
+    ++sum;
+    omp_unset_nest_lock(&nest);
+    omp_unset_nest_lock(&nest);
+#pragma omp critical
+    ++sum;
+  }
+  omp_destroy_lock(&lock);
+  omp_destroy_nest_lock(&nest);
+}
+
+int main(void) {
+  const int threads = omp_get_max_threads();
+  // This compiler's omp.h may have no prototype.
+  extern int omp_control_tool(int, int, void*);
+  const int answer = omp_control_tool(1, 2, 0);
+  CHECK(answer == 0 || answer == -2);
+  loops();
+  locks();
+  CHECK(sum == 2 * 780 + 3 + 3 * threads);
+  return 0;
+}
