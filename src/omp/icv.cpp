@@ -195,13 +195,13 @@ Environment read_environment(std::uint32_t threads, const Lookup& lookup, const 
     icv.schedule = *schedule;
   }
   icv.dynamic = reader.boolean("OMP_DYNAMIC").value_or(false);
-  environment.places = reader.read("OMP_PLACES", "a kind of places such as cores, or a list such as {0:4},{4:4}",
-                                   parse_places);
+  environment.places = reader.read(
+      "OMP_PLACES", "a kind of places such as cores, or a list such as {0:4},{4:4}", parse_places);
   environment.bind_of_levels =
-      reader
-          .read("OMP_PROC_BIND", "true, false, or a list of primary, close and spread", parse_bind_list)
+      reader.read("OMP_PROC_BIND", "true, false, or a list of primary, close and spread", parse_bind_list)
           .value_or(std::vector<ProcBind>(environment.places ? 1 : 0, ProcBind::yes));
-  if (environment.threads_of_levels.size() > 1 || environment.bind_of_levels.size() > 1) icv.max_active_levels = active_levels_supported;
+  if (environment.threads_of_levels.size() > 1 || environment.bind_of_levels.size() > 1)
+    icv.max_active_levels = active_levels_supported;
   if (const auto nested = reader.boolean("OMP_NESTED"))
     icv.max_active_levels = *nested ? active_levels_supported : 1;
   if (const auto levels = reader.number("OMP_MAX_ACTIVE_LEVELS", 0, "a number of levels")) {

@@ -70,15 +70,17 @@ void start(runtime::Runtime& runtime, const ProgramTraits& program, std::int64_t
   runtime.synchronization().set_release_listener(&job->unreleased_singles);
   const bool speaks = job->self == 0;
   serve_task_events(runtime);
-  if (program.makes_tasks && job->ranks > 1 && job->travelling.begin()) {
-    job->team.travelling = &job->travelling;
-    job->team.tasks().other_ranks = &job->travelling;
-  }
   job->environment = read_environment(job->team.threads().all(), &config::program_variable,
                                       [speaks](const std::string& line) {
                                         if (speaks) print("musubi: " + line + "\n");
                                       });
   job->places.find(job->environment);
+  // A cancelled group must reach the tasks that have left: with cancellation tasks stay where they are made.
+  const bool may_travel = program.makes_tasks && job->ranks > 1 && !job->environment.cancellation;
+  if (may_travel && job->travelling.begin()) {
+    job->team.travelling = &job->travelling;
+    job->team.tasks().other_ranks = &job->travelling;
+  }
   if (speaks && job->environment.stack_bytes > runtime.settings().stack_bytes) {
     print("musubi: OMP_STACKSIZE asks for more than the stacks of this job have: set MUSUBI_STACK_BYTES=" +
           std::to_string(job->environment.stack_bytes) + "\n");

@@ -40,7 +40,8 @@ class Text {
   }
   std::string_view name() {
     std::size_t length = 0;
-    while (length < rest_.size() && (std::isalpha(static_cast<unsigned char>(rest_[length])) || rest_[length] == '_'))
+    while (length < rest_.size() &&
+           (std::isalpha(static_cast<unsigned char>(rest_[length])) || rest_[length] == '_'))
       ++length;
     const std::string_view found = rest_.substr(0, length);
     rest_.remove_prefix(length);
@@ -100,9 +101,8 @@ std::optional<Place> read_place(Text& text) {
       if (!read_resource(text, place, left_out)) return {};
     } while (text.take(','));
     if (!text.take('}')) return {};
-    std::erase_if(place, [&](std::uint32_t processor) {
-      return std::ranges::binary_search(left_out, processor);
-    });
+    std::erase_if(place,
+                  [&](std::uint32_t processor) { return std::ranges::binary_search(left_out, processor); });
     return place;
   }
   const auto number = text.number();
@@ -142,10 +142,10 @@ bool read_places(Text& text, std::vector<Place>& places) {
 std::optional<PlaceList> read_kind(Text& text) {
   using Group = os::ProcessorGroup;
   constexpr std::array<std::pair<std::string_view, Group>, 5> kinds{{{"threads", Group::threads},
-                                                                    {"cores", Group::cores},
-                                                                    {"ll_caches", Group::ll_caches},
-                                                                    {"numa_domains", Group::numa_domains},
-                                                                    {"sockets", Group::sockets}}};
+                                                                     {"cores", Group::cores},
+                                                                     {"ll_caches", Group::ll_caches},
+                                                                     {"numa_domains", Group::numa_domains},
+                                                                     {"sockets", Group::sockets}}};
   const std::string_view name = text.name();
   const auto found = std::ranges::find(kinds, name, [](const auto& kind) { return kind.first; });
   if (found == kinds.end()) return {};
@@ -182,9 +182,9 @@ std::optional<PlaceList> parse_places(std::string_view given) {
 
 std::optional<std::vector<ProcBind>> parse_bind_list(std::string_view given) {
   constexpr std::array<std::pair<std::string_view, ProcBind>, 4> policies{{{"master", ProcBind::primary},
-                                                                          {"primary", ProcBind::primary},
-                                                                          {"close", ProcBind::close},
-                                                                          {"spread", ProcBind::spread}}};
+                                                                           {"primary", ProcBind::primary},
+                                                                           {"close", ProcBind::close},
+                                                                           {"spread", ProcBind::spread}}};
   const std::string plain = without_blanks(given);
   if (plain == "true") return std::vector<ProcBind>{ProcBind::yes};
   if (plain == "false") return std::vector<ProcBind>{ProcBind::no};

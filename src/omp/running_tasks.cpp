@@ -221,6 +221,8 @@ bool stack_is_used_up(const Task& parent, const void* frame) {
 }
 
 TaskRecord& make_record(const TaskRequest& request, Task& parent, TaskSeat& seat) {
+  // Another rank may run the task, which refers to its creator's frames.
+  note_stack(__builtin_frame_address(0));
   TaskArena& arena = *seat.arena;
   Family& family = family_of(parent, seat);
   TaskRecord& record = *make_task_record();

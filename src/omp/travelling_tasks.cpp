@@ -225,6 +225,8 @@ void TravellingTasks::arrive(const StolenFrom& from, std::uint64_t below,
     subtree->next = subtrees_;
     subtrees_ = subtree;
   }
+  // A thread that runs it is no more hungry; one that finds nothing again says so.
+  member_waits_.store(false);
   arena_.put(nullptr, record);
 }
 

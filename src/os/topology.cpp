@@ -90,8 +90,7 @@ std::vector<Processors> processor_groups(ProcessorGroup kind, std::span<const st
   Processors left(processors.begin(), processors.end());
   while (!left.empty()) {
     const std::uint32_t first = left.front();
-    const Processors members =
-        parse_processor_list(group_of(kind, first)).value_or(Processors{first});
+    const Processors members = parse_processor_list(group_of(kind, first)).value_or(Processors{first});
     Processors group, others;
     for (const std::uint32_t processor : left) {
       const bool is_member = processor == first || std::ranges::binary_search(members, processor);

@@ -30,8 +30,8 @@ class Payoff {
 
  private:
   static constexpr std::uint64_t first_pause_ns = 1'000'000, longest_pause_ns = 64'000'000;
-  // A thief has nothing better to do than to wait, so that long trips do no harm; the victim's release and its
-  // next faults do, and cost about this much.
+  // A thief has nothing better to do than to wait, so that long trips do no harm; the victim's release and
+  // its next faults do, and cost about this much.
   static constexpr std::uint64_t cost_to_victim_ns = 100'000;
 
   bool pays() const noexcept {

@@ -111,8 +111,9 @@ bool TaskRank::take(const StolenFrom* below, std::span<std::byte> room, Departur
     while (scope != nullptr && !(scope->is_subtree && scope->from == *below)) scope = scope->outer;
     return scope != nullptr;
   };
-  const auto found = std::find_if(ready_.begin(), ready_.end(),
-                                  [&](const Record* record) { return below == nullptr || is_below(record); });
+  const auto found = std::find_if(ready_.begin(), ready_.end(), [&](const Record* record) {
+    return below == nullptr ? !record->is_foreign : is_below(record);
+  });
   if (found == ready_.end() || room.size() < sizeof(std::uint32_t)) return false;
   Record& record = **found;
   ready_.erase(found);

@@ -18,8 +18,9 @@ Places* places() {
 
 musubi::os::Processors processors_of(long place) {
   Places* const all = places();
-  return all == nullptr || place < 0 || place > INT32_MAX ? musubi::os::Processors{}
-                                                          : all->processors_of(static_cast<std::uint32_t>(place));
+  return all == nullptr || place < 0 || place > INT32_MAX
+             ? musubi::os::Processors{}
+             : all->processors_of(static_cast<std::uint32_t>(place));
 }
 
 PlacePartition partition() {

@@ -64,8 +64,7 @@ TaskReductions* reductions_around(const TaskGroup* group) {
 }
 
 void free_memory(const TaskReductions& set) {
-  for (std::uint32_t i = 0; i < set.count; ++i)
-    free_shared(reinterpret_cast<void*>(set.blocks[i].memory));
+  for (std::uint32_t i = 0; i < set.count; ++i) free_shared(reinterpret_cast<void*>(set.blocks[i].memory));
 }
 
 }  // namespace

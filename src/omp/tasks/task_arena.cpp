@@ -108,7 +108,10 @@ bool is_inside(const TaskGroup* group, const TaskGroup& outer) noexcept {
 std::uint32_t TaskArena::take_for_thief(std::span<TaskRecord*> taken, const TaskGroup* below) noexcept {
   std::uint32_t count = 0;
   const auto can_travel = [below](const TaskRecord& record) {
-    return record.can_travel() && (below == nullptr || is_inside(record.group, *below));
+    // A task from another rank goes back there only: its chain of ranks would hide it from the thread that
+    // waits for it.
+    if (below == nullptr) return record.can_travel() && !record.is_foreign;
+    return record.can_travel() && is_inside(record.group, *below);
   };
   for (bool found = true; found && count < taken.size();) {
     found = false;

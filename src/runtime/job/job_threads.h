@@ -138,9 +138,7 @@ class JobThreads final : public Threads {
   bool share_cores() const noexcept { return yields_.load(std::memory_order_relaxed) != 0; }
 
  private:
-  bool has_siblings() const noexcept {
-    return stacks_.in_use() > 1 || !knows_all() || has_assistant_.load();
-  }
+  bool has_siblings() const noexcept { return stacks_.in_use() > 1 || !knows_all() || has_assistant_.load(); }
   void watch_guard(const ThreadStack& stack);
 
   JobContext& job_;

@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
     CHECK(place_by_mask() == around);
   }
   for (int i = 0; i < places; ++i) CHECK(taken[i] == 1);
-  // One thread on each rank has the rank's places to give to its own team.
+    // One thread on each rank has the rank's places to give to its own team.
 #pragma omp parallel num_threads(ranks)
   {
     CHECK(place_by_mask() / each == omp_get_thread_num() && omp_get_partition_num_places() == each);

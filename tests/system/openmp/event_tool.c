@@ -8,15 +8,36 @@
 #include <unistd.h>
 
 enum Count {
-  threads, ended_threads, regions, members, work, chunks, barriers, region_ends, taskwaits, taskgroups,
-  mutexes, nested, locks, cancels, reductions, masked, created, started, completed, dependences, edges,
-  controls, errors, counts
+  threads,
+  ended_threads,
+  regions,
+  members,
+  work,
+  chunks,
+  barriers,
+  region_ends,
+  taskwaits,
+  taskgroups,
+  mutexes,
+  nested,
+  locks,
+  cancels,
+  reductions,
+  masked,
+  created,
+  started,
+  completed,
+  dependences,
+  edges,
+  controls,
+  errors,
+  counts
 };
 static const char* const names[counts] = {
-    "threads",   "ended_threads", "regions", "members",    "work",    "chunks",  "barriers",
-    "region_ends", "taskwaits",   "taskgroups", "mutexes", "nested",  "locks",   "cancels",
-    "reductions", "masked",       "created", "started",    "completed", "dependences", "edges",
-    "controls",  "errors"};
+    "threads",   "ended_threads", "regions",    "members",    "work",    "chunks",
+    "barriers",  "region_ends",   "taskwaits",  "taskgroups", "mutexes", "nested",
+    "locks",     "cancels",       "reductions", "masked",     "created", "started",
+    "completed", "dependences",   "edges",      "controls",   "errors"};
 static _Atomic long counted[counts];
 
 static ompt_get_unique_id_t unique_id;
@@ -60,7 +81,8 @@ static void scope(enum Scope which, ompt_scope_endpoint_t endpoint) {
     if (thread->depth == 256) fail("too many scopes", which);
     thread->scopes[thread->depth++] = which;
   } else {
-    if (thread->depth == 0 || thread->scopes[--thread->depth] != which) fail("the end of another scope", which);
+    if (thread->depth == 0 || thread->scopes[--thread->depth] != which)
+      fail("the end of another scope", which);
   }
 }
 
@@ -92,7 +114,8 @@ static void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt
 static void on_parallel_end(ompt_data_t* data, ompt_data_t* task, int flags, const void* call_site) {
   (void)flags, (void)call_site;
   struct RegionState* const of = data->ptr;
-  if (of->begun == 0 || of->begun != of->ended) fail("a region ends before its members", of->begun - of->ended);
+  if (of->begun == 0 || of->begun != of->ended)
+    fail("a region ends before its members", of->begun - of->ended);
   if (task->value == 0) fail("the task of a region's end", 0);
   free(of);
   scope(region, ompt_scope_end);
@@ -153,10 +176,10 @@ static void on_sync(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, omp
   if (region_data == NULL || task->value == 0 || call_site == NULL) fail("data of a synchronisation", kind);
   scope(sync, endpoint);
   if (endpoint == ompt_scope_begin) return;
-  count(kind == ompt_sync_region_taskwait                      ? taskwaits
-        : kind == ompt_sync_region_taskgroup                   ? taskgroups
-        : kind == ompt_sync_region_barrier_implicit_parallel   ? region_ends
-                                                               : barriers);
+  count(kind == ompt_sync_region_taskwait                    ? taskwaits
+        : kind == ompt_sync_region_taskgroup                 ? taskgroups
+        : kind == ompt_sync_region_barrier_implicit_parallel ? region_ends
+                                                             : barriers);
 }
 
 static void on_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t* region_data,

@@ -22,22 +22,22 @@ static void loops(void) {
 #pragma omp sections
     {
 #pragma omp section
-      {
+        {
 #pragma omp atomic
-        ++sum;
-      }
-#pragma omp section
-      {
-#pragma omp atomic
-        ++sum;
-      }
-    }
-#pragma omp single
-    {
-#pragma omp atomic
-      ++sum;
-    }
+            ++sum;
   }
+#pragma omp section
+  {
+#pragma omp atomic
+    ++sum;
+  }
+}
+#pragma omp single
+{
+#pragma omp atomic
+  ++sum;
+}
+}
 }
 
 static void locks(void) {

@@ -11,7 +11,7 @@ static long values[flat];
 static double grid[cells][cells];
 static char tags[10][10];
 
-static void expect(int right, const char *what) {
+static void expect(int right, const char* what) {
   if (right) return;
   printf("wrong: %s\n", what);
 #pragma omp atomic
@@ -61,7 +61,7 @@ static long count(int depth) {
 }
 
 // Tasks that a group awaits although their parents do not.
-static void spread(int depth, int *done) {
+static void spread(int depth, int* done) {
 #pragma omp atomic
   ++*done;
   if (depth == 0) return;
@@ -77,7 +77,7 @@ static void run_wavefront(void) {
     for (int i = 0; i < cells; ++i) grid[i][0] = grid[0][i] = 1;
     for (int i = 1; i < cells; i += 8) {
       for (int j = 1; j < cells; j += 8) {
-        char *const tag = &tags[i / 8 + 1][j / 8 + 1];
+        char* const tag = &tags[i / 8 + 1][j / 8 + 1];
 #pragma omp task depend(in : tag[-1], tag[-10]) depend(inout : tag[0]) firstprivate(i, j)
         for (int y = i; y < i + 8 && y < cells; ++y) {
           for (int x = j; x < j + 8 && x < cells; ++x)
