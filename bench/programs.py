@@ -47,5 +47,5 @@ PROGRAMS = {
 }
 
 # Programs of explicit tasks.
-TASKS = ("fib", "board", "binomial", "geometric", "sparse_lu", "cholesky", "merge_sort", "strassen", "wavefront",
-         "floorplan", "health")
+TASKS = ("fib", "board", "binomial", "geometric", "sparse_lu", "cholesky", "merge_sort", "strassen",
+         "wavefront", "floorplan", "health")

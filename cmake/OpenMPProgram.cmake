@@ -5,7 +5,7 @@ find_program(MUSUBI_GCC NAMES gcc-12 gcc REQUIRED DOC "C compiler of the OpenMP 
 find_program(MUSUBI_GXX NAMES g++-12 g++ REQUIRED DOC "C++ compiler of the OpenMP programs")
 set(MUSUBI_PROGRAM_FLAGS -O2 -fopenmp -Wall -Wextra CACHE STRING "Flags of the OpenMP programs")
 
-# The newest clang and flang whose OpenMP headers and runtime are installed, if any; the packages are optional.
+# The newest clang and flang whose OpenMP headers and runtime are installed, if any: packages are optional.
 function(find_llvm_compiler variable source)
   if(DEFINED ${variable})
     return()
@@ -28,21 +28,27 @@ function(find_llvm_compiler variable source)
   set(${variable} "" CACHE FILEPATH "Compiler of OpenMP programs for LLVM's libomp")
 endfunction()
 set(probes ${CMAKE_BINARY_DIR}/CMakeFiles/openmp_probe)
-file(WRITE ${probes}.c "#include <omp.h>\nint main(void) {\n#pragma omp parallel\n  omp_get_thread_num();\n  return 0;\n}\n")
+file(WRITE ${probes}.c "#include <omp.h>
+int main(void) {
+#pragma omp parallel
+  omp_get_thread_num();
+  return 0;
+}
+")
 file(WRITE ${probes}.f90 "program p\n  use omp_lib\n  !$omp parallel\n  !$omp end parallel\nend program\n")
 foreach(number RANGE 22 14 -1)
   list(APPEND clangs clang-${number})
   list(APPEND flangs flang-${number} flang-new-${number})
 endforeach()
-find_llvm_compiler(MUSUBI_CLANG ${probes}.c ${clangs} clang)
-find_llvm_compiler(MUSUBI_FLANG ${probes}.f90 ${flangs} flang flang-new)
+find_llvm_compiler(MUSUBI_OPENMP_CLANG ${probes}.c ${clangs} clang)
+find_llvm_compiler(MUSUBI_OPENMP_FLANG ${probes}.f90 ${flangs} flang flang-new)
 
 # choose_compiler(<by> <sources>): sets `compiler` to that of the sources: by gcc, or by clang.
 macro(choose_compiler by sources)
   if("${by}" STREQUAL "clang" AND "${sources}" MATCHES "\\.f90")
-    set(compiler ${MUSUBI_FLANG})
+    set(compiler ${MUSUBI_OPENMP_FLANG})
   elseif("${by}" STREQUAL "clang")
-    set(compiler ${MUSUBI_CLANG})
+    set(compiler ${MUSUBI_OPENMP_CLANG})
     if("${sources}" MATCHES "\\.cpp")
       list(APPEND compiler --driver-mode=g++)
     endif()

@@ -135,7 +135,7 @@ class Heap {
   }
 
  private:
-  static constexpr std::size_t private_caller_ranges_max = 6;
+  static constexpr std::size_t private_caller_ranges_max = 7;
   // An allocation of at least this many blocks begins at a block of its own: two large arrays then never
   // share a block.
   static constexpr std::size_t aligned_from_blocks = 2;

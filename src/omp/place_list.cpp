@@ -70,13 +70,13 @@ struct Repetition {
   }
 };
 
-void add(Place& place, std::uint32_t processor) {
+void add(os::Processors& place, std::uint32_t processor) {
   const auto at = std::ranges::lower_bound(place, processor);
   if (at == place.end() || *at != processor) place.insert(at, processor);
 }
 
 // A number, with repetitions, or one that is left out.
-bool read_resource(Text& text, Place& place, Place& left_out) {
+bool read_resource(Text& text, os::Processors& place, os::Processors& left_out) {
   const bool excludes = text.take('!');
   const auto number = text.number();
   if (!number || *number < 0) return false;
@@ -94,8 +94,8 @@ bool read_resource(Text& text, Place& place, Place& left_out) {
   return true;
 }
 
-std::optional<Place> read_place(Text& text) {
-  Place place, left_out;
+std::optional<os::Processors> read_place(Text& text) {
+  os::Processors place, left_out;
   if (text.take('{')) {
     do {
       if (!read_resource(text, place, left_out)) return {};
@@ -107,12 +107,12 @@ std::optional<Place> read_place(Text& text) {
   }
   const auto number = text.number();
   if (!number || *number < 0) return {};
-  return Place{static_cast<std::uint32_t>(*number)};
+  return os::Processors{static_cast<std::uint32_t>(*number)};
 }
 
 // The place shifted by a number of processors; nothing: one would have no number.
-std::optional<Place> shifted(const Place& place, std::int64_t by) {
-  Place result;
+std::optional<os::Processors> shifted(const os::Processors& place, std::int64_t by) {
+  os::Processors result;
   for (const std::uint32_t processor : place) {
     const std::int64_t number = std::int64_t{processor} + by;
     if (number < 0 || number > number_max) return {};
@@ -121,7 +121,7 @@ std::optional<Place> shifted(const Place& place, std::int64_t by) {
   return result;
 }
 
-bool read_places(Text& text, std::vector<Place>& places) {
+bool read_places(Text& text, std::vector<os::Processors>& places) {
   const bool excludes = text.take('!');
   const auto place = read_place(text);
   if (!place || place->empty()) return false;
@@ -200,14 +200,14 @@ std::optional<std::vector<ProcBind>> parse_bind_list(std::string_view given) {
   return binds;
 }
 
-std::vector<Place> places_among(const PlaceList& list, const os::Processors& processors) {
-  std::vector<Place> places;
+std::vector<os::Processors> places_among(const PlaceList& list, const os::Processors& processors) {
+  std::vector<os::Processors> places;
   if (list.kind) {
     places = os::processor_groups(*list.kind, processors);
     if (list.count_max != 0 && places.size() > list.count_max) places.resize(list.count_max);
   }
-  for (const Place& wanted : list.places) {
-    Place place;
+  for (const os::Processors& wanted : list.places) {
+    os::Processors place;
     std::ranges::set_intersection(wanted, processors, std::back_inserter(place));
     if (!place.empty()) places.push_back(std::move(place));
   }

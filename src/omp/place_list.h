@@ -12,14 +12,12 @@
 
 namespace musubi::omp {
 
-using Place = os::Processors;
-
 // Places as the user asks for them: by a kind, or one by one.
 struct PlaceList {
   std::string text;  // as given
   std::optional<os::ProcessorGroup> kind;
-  std::uint32_t count_max = 0;  // of a kind, on each rank; 0: all
-  std::vector<Place> places;    // without a kind
+  std::uint32_t count_max = 0;         // of a kind, on each rank; 0: all
+  std::vector<os::Processors> places;  // without a kind
 };
 
 // Nothing: the text is invalid.
@@ -30,6 +28,6 @@ std::optional<std::vector<ProcBind>> parse_bind_list(std::string_view text);
 
 // The places of a rank that may use these processors (ascending). At least one: a list that names none of
 // them is replaced by a place with all of them.
-std::vector<Place> places_among(const PlaceList& list, const os::Processors& processors);
+std::vector<os::Processors> places_among(const PlaceList& list, const os::Processors& processors);
 
 }  // namespace musubi::omp

@@ -50,7 +50,7 @@ class Places {
   void bind_thread(std::uint32_t place);
 
   runtime::Runtime& runtime_;
-  std::vector<Place> here_;
+  std::vector<os::Processors> here_;
   bool binds_ = false;
   std::atomic<const std::uint32_t*> first_{nullptr};  // by rank, then the total
 };

@@ -75,20 +75,20 @@ bool reduce_over_ranks(Team& team, void* copies, CombineCopies combine, CopiesSt
 
 }  // namespace
 
-void Reductions::restart() noexcept {
+void TeamReductions::restart() noexcept {
   for (Place& place : places_) place.turn.store(0, std::memory_order_relaxed);
 }
 
 // In memory of the process: stacks are shared, and each change there is released. Kept, because a thread that
 // wakes the owner may still look at it.
-Reductions::Offer& Reductions::own_offer() {
+TeamReductions::Offer& TeamReductions::own_offer() {
   Thread& thread = this_thread();
   if (thread.offer == nullptr) thread.offer = make_private<Offer>();
   return *static_cast<Offer*>(thread.offer);
 }
 
-bool Reductions::reduce_in_rank(Team& team, std::uint32_t number, void* copies, CombineCopies combine,
-                                CopiesStay stay) {
+bool TeamReductions::reduce_in_rank(Team& team, std::uint32_t number, void* copies, CombineCopies combine,
+                                    CopiesStay stay) {
   runtime::Threads& threads = team.runtime.threads();
   Place& place = places_[number % places_max];
   const runtime::Waiting waiting(runtime::Wait::reduction, team.self);
@@ -117,8 +117,8 @@ bool Reductions::reduce_in_rank(Team& team, std::uint32_t number, void* copies, 
   return true;
 }
 
-bool Reductions::reduce(Team& team, std::uint32_t number, void* copies, CombineCopies combine,
-                        CopiesStay stay) {
+bool TeamReductions::reduce(Team& team, std::uint32_t number, void* copies, CombineCopies combine,
+                            CopiesStay stay) {
   MUSUBI_CHECK(team.is_open() && !cancellation_enabled());
   if (!reduce_in_rank(team, number, copies, combine, stay)) return false;
   return team.ranks == 1 || reduce_over_ranks(team, copies, combine, stay);

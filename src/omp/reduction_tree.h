@@ -49,7 +49,7 @@ enum class CopiesStay : std::uint8_t {
 };
 
 // The reductions of a team, as one rank takes part in them. In memory of the process.
-class Reductions {
+class TeamReductions {
  public:
   // Before the first reduction of a region, while no member works.
   void restart() noexcept;
@@ -80,7 +80,7 @@ class Reductions {
   std::array<Place, places_max> places_;
 };
 
-// The calling thread's next reduction in its region; see Reductions::reduce. In a team of one: true.
+// The calling thread's next reduction in its region; see TeamReductions::reduce. In a team of one: true.
 bool reduce(ImplicitTask& task, void* copies, CombineCopies combine, CopiesStay stay);
 
 }  // namespace musubi::omp

@@ -123,7 +123,7 @@ class Team {
   // The broadcast of that number; every member counts its own.
   Broadcast& broadcast_of(std::uint32_t number) noexcept { return broadcasts_[number % broadcasts_.size()]; }
 
-  Reductions reductions;
+  TeamReductions reductions;
   events::RegionNote* note = nullptr;  // of a tool, while open
 
   // The deferred tasks of the rank's members.

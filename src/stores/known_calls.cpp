@@ -74,9 +74,8 @@ constexpr std::string_view allocates[] = {"malloc", "calloc", "aligned_alloc", "
 constexpr std::string_view of_openmp[] = {"GOMP_",      "__kmpc_",     "omp_get_",    "omp_set_",
                                           "omp_in_",    "omp_is_",     "omp_alloc",   "omp_free",
                                           "omp_calloc", "omp_realloc", "omp_aligned_"};
-constexpr std::string_view of_openmp_writing_words[] = {"__kmpc_for_static_init",
-                                                        "__kmpc_dist_for_static_init",
-                                                        "__kmpc_dispatch_next",
+constexpr std::string_view of_openmp_with_results[] = {"__kmpc_for_static_init", "__kmpc_dispatch_next"};
+constexpr std::string_view of_openmp_writing_words[] = {"__kmpc_dist_for_static_init",
                                                         "omp_get_schedule",
                                                         "omp_get_partition_place_nums",
                                                         "omp_get_place_proc_ids",
@@ -106,6 +105,7 @@ KnownCall known_call(std::string_view name) noexcept {
   if (is_one_of(name, writes_nothing) || starts_with_any(name, of_delete)) return KnownCall::writes_nothing;
   if (is_one_of(name, allocates) || starts_with_any(name, of_new)) return KnownCall::allocates;
   if (starts_with_any(name, copying)) return KnownCall::unknown;
+  if (starts_with_any(name, of_openmp_with_results)) return KnownCall::gives_results;
   if (is_one_of(name, writes_first)) return KnownCall::writes_first;
   if (is_one_of(name, writes_words) || starts_with_any(name, with_second_result) ||
       starts_with_any(name, of_openmp_writing_words))

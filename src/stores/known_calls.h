@@ -11,6 +11,7 @@ enum class KnownCall : std::uint8_t {
   writes_nothing,  // to the program's memory, outside of stacks
   allocates,       // as well, and returns memory that no other thread has
   writes_words,    // aligned words of four bytes, or wider
+  gives_results,   // words, where its arguments point to in the caller's frame; keeps no address
   writes_first,    // the target of its first argument, by bytes
   ends,            // writes nothing, and does not return
 };

@@ -63,10 +63,24 @@ void Frame::let_out(const Value& address) {
 void Frame::call(RegisterSet changed, bool changes_frame, const Value& result) {
   for (const unsigned number : argument_registers) let_out(registers_[number]);
   if (changes_frame) change_let_out();
+  forget_registers(changed);
+  set(rax, result);
+}
+
+// The seventh argument is on top of the stack.
+void Frame::call_with_results() {
+  const auto forget_word = [this](const Value& address) {
+    if (address.root == Root::frame) store(address, word_bytes, {});
+  };
+  for (const unsigned number : argument_registers) forget_word(registers_[number]);
+  if (const Value& top = registers_[rsp]; top.is_exact()) forget_word(load(top.offset));
+  forget_registers(changed_by_calls);
+}
+
+void Frame::forget_registers(RegisterSet changed) {
   for (unsigned number = 0; number < registers_.size(); ++number) {
     if ((changed >> number & 1) != 0) set(number, {});
   }
-  set(rax, result);
 }
 
 bool Frame::join(const Frame& other) {

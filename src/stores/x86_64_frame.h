@@ -39,6 +39,8 @@ class Frame {
   void change_let_out() { forget_slots(let_out_, INT64_MAX); }
   // A call that changes these registers and, with `changes_frame`, escaped memory.
   void call(RegisterSet changed, bool changes_frame, const Value& result);
+  // A call that writes words where its arguments point to in the frame, and keeps no address.
+  void call_with_results();
   // The registers that the function has changed so far, of those that calls may change.
   RegisterSet changed() const { return changed_; }
 
@@ -54,6 +56,7 @@ class Frame {
   };
 
   void forget_slots(std::int64_t from, std::int64_t to);
+  void forget_registers(RegisterSet changed);
 
   std::array<Value, 16> registers_;
   RegisterSet changed_ = 0;

@@ -163,6 +163,10 @@ bool Search::follow(Walk& walk, std::uintptr_t& at, Frame& frame) {
 
 // Result: whether the function returns.
 bool Search::call(Walk& walk, const Summary& summary, Frame& frame) {
+  if (summary.gives_results) {
+    frame.call_with_results();
+    return true;
+  }
   walk.summary.changes_outer = walk.summary.changes_outer || summary.changes_outer;
   frame.call(summary.changed, summary.changes_outer, summary.result);
   return summary.returns;
@@ -194,6 +198,9 @@ Search::Summary Search::call_slot(Walk& walk, std::uintptr_t slot, const Frame& 
       return summary;
     case KnownCall::writes_words:
       found_.words = std::min(found_.words, int_bytes);
+      return summary;
+    case KnownCall::gives_results:
+      summary.gives_results = true;
       return summary;
     case KnownCall::writes_first: {
       note(walk, {spread(frame.value(rdi), 1), 1, false});

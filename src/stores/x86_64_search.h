@@ -29,7 +29,8 @@ class Search {
   // The effects of a function on its caller.
   struct Summary {
     bool returns = true;
-    bool changes_outer = true;  // frames of its callers
+    bool changes_outer = true;   // frames of its callers
+    bool gives_results = false;  // only where its arguments point to in the caller's frame
     RegisterSet changed = changed_by_calls;
     Value result{};
   };
@@ -49,7 +50,7 @@ class Search {
     std::size_t depth;
     std::vector<Target> targets;
     std::unordered_map<std::uintptr_t, std::size_t> by_address;
-    Summary summary{false, false, 0, Value{}};
+    Summary summary{false, false, false, 0, Value{}};
   };
 
   // The search cannot bound the stores.

@@ -52,7 +52,10 @@ std::vector<link_map*> needed_by(const link_map& object, const std::vector<link_
 }
 
 LibraryChoice::LibraryChoice(const config::Settings& settings)
-    : also_private_(settings.private_libraries), also_shared_(settings.shared_libraries) {}
+    : also_private_(settings.private_libraries), also_shared_(settings.shared_libraries) {
+  // TBB's tasks take objects of its allocator along to threads of other ranks.
+  if (settings.pthreads) also_shared_ += also_shared_.empty() ? "libtbbmalloc" : ":libtbbmalloc";
+}
 
 bool LibraryChoice::is_named_private(std::string_view path) const {
   return image::is_named_private(path, also_private_, also_shared_);
@@ -60,7 +63,7 @@ bool LibraryChoice::is_named_private(std::string_view path) const {
 
 void LibraryChoice::make_private(std::string_view path) {
   also_private_ += ':';
-  also_private_ += file_name(path);
+  also_private_ += file_name_of(path);
 }
 
 bool LibraryChoice::is_shared(const link_map& object) const {

@@ -24,7 +24,7 @@ ProcBind bind_of(unsigned flags) {
 }
 
 void run(Function function, void* data, unsigned threads, unsigned flags, const LoopSpecification& loop) {
-  parallel({function, data, threads, &loop, nullptr, 0, nullptr, bind_of(flags)});
+  parallel({.function = function, .data = data, .threads = threads, .loop = &loop, .bind = bind_of(flags)});
 }
 
 // The interface of gcc before 4.9 opens a region in one call and closes it in another, and the master runs
@@ -35,7 +35,7 @@ struct OpenRegion : ImplicitTask {
 
 void open_region(Function function, void* data, unsigned threads, const LoopSpecification* loop) {
   auto* region = new (allocate_shared_zeroed(alignof(OpenRegion), sizeof(OpenRegion))) OpenRegion{};
-  RegionRequest request{function, data, threads, nullptr, nullptr};
+  RegionRequest request{.function = function, .data = data, .threads = threads};
   if (loop != nullptr) {
     region->loop = *loop;
     request.loop = &region->loop;
@@ -49,14 +49,18 @@ extern "C" {
 
 MUSUBI_EXPORT void GOMP_parallel(Function function, void* data, unsigned threads, unsigned flags) {
   MUSUBI_OMP_ENTRY();
-  parallel({function, data, threads, nullptr, nullptr, 0, nullptr, bind_of(flags)});
+  parallel({.function = function, .data = data, .threads = threads, .bind = bind_of(flags)});
 }
 
 MUSUBI_EXPORT unsigned GOMP_parallel_reductions(Function function, void* data, unsigned threads,
                                                 unsigned flags) {
   MUSUBI_OMP_ENTRY();
   TaskReductions* const reductions = gomp::team_reduction_begin(data, team_size_max(threads));
-  return parallel({function, data, threads, nullptr, reductions, 0, nullptr, bind_of(flags)});
+  return parallel({.function = function,
+                   .data = data,
+                   .threads = threads,
+                   .reductions = reductions,
+                   .bind = bind_of(flags)});
 }
 
 MUSUBI_EXPORT void GOMP_parallel_start(Function function, void* data, unsigned threads) {

@@ -35,7 +35,7 @@ inline constexpr std::int32_t static_chunked = 33, static_whole = 34, dynamic = 
 inline constexpr std::int32_t ordered_first = 64, ordered_last = 72, unmerged_first = 160;
 }  // namespace schedules
 
-// What the program announced for its next region or league alone. 0: nothing.
+// What the program announced for its next region or league alone. 0 or `no`: nothing.
 struct Announced {
   std::uint32_t threads = 0;
   std::uint32_t teams = 0;

@@ -66,7 +66,7 @@ struct SerialRegion : ImplicitTask {};
 void begin_serial_region() {
   take_announced();
   auto* region = new (allocate_shared_zeroed(alignof(SerialRegion), sizeof(SerialRegion))) SerialRegion{};
-  begin_parallel({nullptr, nullptr, 1, nullptr, nullptr}, *region);
+  begin_parallel({.threads = 1}, *region);
 }
 
 void end_serial_region() {
@@ -106,8 +106,8 @@ void Captured::run(void* captured) {
 }
 
 [[gnu::noinline]] void run_region(Captured& captured, const Announced& wanted) {
-  RegionRequest request{&Captured::run, &captured, wanted.threads, nullptr, nullptr};
-  request.bind = wanted.bind;
+  RegionRequest request{
+      .function = &Captured::run, .data = &captured, .threads = wanted.threads, .bind = wanted.bind};
   request.code = reinterpret_cast<std::uintptr_t>(captured.microtask);
   request.arguments = captured.words();
   parallel(request);

@@ -35,8 +35,8 @@ inline constexpr std::int32_t tied = 1, final = 2, merged = 4, has_destructors =
                               detachable = 0x40;
 }
 
-// What the runtime keeps in front of it, in the shared heap.
-struct alignas(16) TaskHeader {
+// What the runtime keeps in front of it, in the shared heap. Private variables may want a whole line.
+struct alignas(64) TaskHeader {
   std::size_t task_bytes;  // with the private variables
   std::size_t shareds_bytes;
   std::int32_t flags;

@@ -61,9 +61,11 @@ struct Item {
   std::size_t offset;  // in a part
 };
 
-// What a group points to, in shared memory. The threads of a construct of the whole team have one each, with
-// variables of their own, and share the parts.
+// What a group points to, in shared memory, and what the program passes to its tasks, also on other ranks.
+// The threads of a construct of the whole team have one each, with variables of their own, and share the
+// parts.
 struct Reductions {
+  Reductions* outer;  // of the constructs around it
   Parts* parts;
   std::uint32_t count;
 
@@ -87,9 +89,16 @@ std::size_t whole_lines(std::size_t bytes) {
   return (bytes + line_bytes - 1) / line_bytes * line_bytes;
 }
 
+// Of the innermost group that has some.
+Reductions* reductions_around(const TaskGroup* group) {
+  while (group != nullptr && group->kmp_reductions == nullptr) group = group->outer;
+  return group == nullptr ? nullptr : static_cast<Reductions*>(group->kmp_reductions);
+}
+
 template <class AnyVariable>
 Reductions* reductions_of(std::int32_t count, const AnyVariable* variables) {
   auto* reductions = shared<Reductions>(static_cast<std::size_t>(count) * sizeof(Item));
+  reductions->outer = reductions_around(current_task().group);
   reductions->count = static_cast<std::uint32_t>(count);
   std::size_t offset = line_bytes;
   for (std::int32_t i = 0; i < count; ++i) {
@@ -153,12 +162,11 @@ Item* find(Reductions& reductions, const void* address) {
 template <class AnyVariable>
 void* begin(std::int32_t count, const AnyVariable* variables) {
   TaskGroup* const group = current_task().group;
-  if (count > 0 && group != nullptr) {
-    Reductions* const reductions = reductions_of(count, variables);
-    reductions->parts = parts_for(*reductions);
-    group->kmp_reductions = reductions;
-  }
-  return group;
+  if (count <= 0 || group == nullptr) return reductions_around(group);
+  Reductions* const reductions = reductions_of(count, variables);
+  reductions->parts = parts_for(*reductions);
+  group->kmp_reductions = reductions;
+  return reductions;
 }
 
 // The first thread makes the parts for all.
@@ -171,7 +179,7 @@ void* begin_for_team(std::int32_t is_loop, std::int32_t count, const AnyVariable
   if (makes_parts) reductions->parts = parts_for(*reductions);
   reductions->parts = static_cast<Parts*>(broadcast_or_end(task, makes_parts, reductions->parts));
   current_task().group->kmp_reductions = reductions;
-  return current_task().group;
+  return reductions;
 }
 
 }  // namespace
@@ -222,14 +230,14 @@ MUSUBI_EXPORT void __kmpc_task_reduction_modifier_fini(Place*, GlobalThread, std
   free_shared(reductions);
 }
 
-// The calling thread's copy of the variable. `group`: null: any group around the task.
-MUSUBI_EXPORT void* __kmpc_task_reduction_get_th_data(GlobalThread, void* group, void* variable) {
+// The calling thread's copy of the variable. `construct`: the result of its beginning; null: any around the
+// task.
+MUSUBI_EXPORT void* __kmpc_task_reduction_get_th_data(GlobalThread, void* construct, void* variable) {
   MUSUBI_OMP_ENTRY();
-  auto* around = group != nullptr ? static_cast<TaskGroup*>(group) : current_task().group;
+  auto* reductions =
+      construct != nullptr ? static_cast<Reductions*>(construct) : reductions_around(current_task().group);
   const std::uint32_t thread = implicit_task().number;
-  for (; around != nullptr; around = around->outer) {
-    auto* const reductions = static_cast<Reductions*>(around->kmp_reductions);
-    if (reductions == nullptr) continue;
+  for (; reductions != nullptr; reductions = reductions->outer) {
     const Item* const item = find(*reductions, variable);
     if (item == nullptr) continue;
     if (reductions->parts->is_used(thread) == 0) prepare(*reductions, thread);

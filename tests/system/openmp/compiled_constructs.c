@@ -165,7 +165,7 @@ static void reductions(void) {
 }
 
 static void nests(void) {
-  static int table[40][30];
+  static unsigned table[40][30];
 #pragma omp parallel for ordered(2) schedule(static)
   for (int i = 1; i < 40; ++i)
     for (int j = 1; j < 30; ++j) {

@@ -1,11 +1,13 @@
 # Every function and constant that a compiler's OpenMP runtime exports to programs is defined and visible in
 # Musubi's archives.
-#   cmake -D NM=<nm> -D RUNTIME=<libgomp.so.1 or libomp.so> -D PREFIXES=<prefix>|<prefix>... -D AT_LEAST=<count>
+#   cmake -D NM=<nm> -D RUNTIME=<libgomp.so.1 or libomp.so> -D "PREFIXES=<prefix>|..." -D AT_LEAST=<count>
 #         [-D LEFT_OUT=<file>] "-DARCHIVES=<archive>;..." -P check_symbols.cmake
 # The file has lines `<name> <reason>` for what Musubi does not define.
+cmake_policy(VERSION 3.25)
+
 function(symbols_of output)
   execute_process(COMMAND ${NM} ${ARGN} OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
-  string(REGEX MATCHALL " [TRD] (${PREFIXES})_[a-z0-9_]*" names "${listing}")
+  string(REGEX MATCHALL " [TRD] (${PREFIXES})_[a-z][a-z0-9_]*" names "${listing}")
   list(TRANSFORM names REPLACE "^ [TRD] " "")
   list(REMOVE_DUPLICATES names)
   set(${output} ${names} PARENT_SCOPE)

@@ -91,6 +91,26 @@ TEST(StoreBounds, AreThoseOfTheWidestStoreButForNarrowPlaces) {
   });
 }
 
+// As LLVM's compilers pass what a region captures: its record, word by word. The last two are on the stack.
+[[gnu::noinline, gnu::used]] void get_words(int* global, int* own, int* ints, long* longs, double*, char*,
+                                            node*, point* points) {
+  for (int i = *own; i < 8; ++i) {
+    ints[i] = *global;
+    longs[i] = i;
+    points[i].y = i;
+  }
+}
+
+TEST(StoreBounds, FollowWordsThatARegionGets) {
+  Program program;
+  StoreBounds bounds(program);
+  const StoreBound bound =
+      bounds.of(reinterpret_cast<std::uintptr_t>(&get_words), program.begin(), Passes::words);
+  EXPECT_EQ(Program::unit_at(bound, program.record.ints), 4u);
+  EXPECT_EQ(Program::unit_at(bound, program.record.longs), 8u);
+  EXPECT_EQ(Program::unit_at(bound, program.record.points), 4u);
+}
+
 TEST(StoreBounds, DoNotDependOnWhatWasLookedAtBefore) {
   Program program;
   StoreBounds bounds(program);
