@@ -19,6 +19,7 @@ void run_tasks_to_the_end(TaskSeat& seat) {
   Task& task = current_task();
   if (task.family == nullptr || !task.family->has_unfinished_children()) return;
   const runtime::Waiting wait(runtime::Wait::tasks);
+  note_stack(__builtin_frame_address(0));
   Family& family = *task.family;
   family.start_waiting();
   run_tasks_until(*implicit_task().seat, &family, [&] { return !family.has_unfinished_children(); });
@@ -48,6 +49,7 @@ void group_end() {
   const void* const begun = group->begun;
   if (is_told) events::group_waits();
   if (!group->unfinished.is_zero()) {
+    note_stack(__builtin_frame_address(0));
     const runtime::Waiting wait(runtime::Wait::tasks);
     group->unfinished.start_waiting();
     run_tasks_until(*implicit_task().seat, task.family, [&] { return group->unfinished.is_zero(); });
