@@ -30,7 +30,6 @@ struct Image {
   TaskKind kind;
   TaskAbi abi;
   bool final;
-  bool untied;
   bool owns_data;
   std::byte inline_data[TaskRecord::inline_bytes_max];
 };
@@ -59,7 +58,6 @@ Image image_of(const TaskRecord& record) {
   image.kind = record.kind;
   image.abi = record.abi;
   image.final = record.final;
-  image.untied = record.untied;
   image.owns_data = record.owns_data;
   if (record.is_inline()) std::memcpy(image.inline_data, record.inline_data.data(), record.bytes);
   return image;
@@ -215,7 +213,6 @@ void TravellingTasks::arrive(const StolenFrom& from, std::uint64_t below,
   record.kind = image.kind;
   record.abi = image.abi;
   record.final = image.final;
-  record.untied = image.untied;
   record.owns_data = image.owns_data;
   record.is_foreign = true;
   record.origin = reinterpret_cast<std::uintptr_t>(subtree);

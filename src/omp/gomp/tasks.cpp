@@ -14,9 +14,9 @@ using namespace musubi::omp;
 namespace {
 
 // Flags of GOMP_task and GOMP_taskloop (gomp-constants.h of gcc 12).
-constexpr unsigned flag_final = 1 << 1, flag_depend = 1 << 3, flag_up = 1 << 8, flag_grainsize = 1 << 9,
-                   flag_if = 1 << 10, flag_nogroup = 1 << 11, flag_reduction = 1 << 12, flag_detach = 1 << 13,
-                   flag_strict = 1 << 14;
+constexpr unsigned flag_untied = 1 << 0, flag_final = 1 << 1, flag_depend = 1 << 3, flag_up = 1 << 8,
+                   flag_grainsize = 1 << 9, flag_if = 1 << 10, flag_nogroup = 1 << 11,
+                   flag_reduction = 1 << 12, flag_detach = 1 << 13, flag_strict = 1 << 14;
 
 using Copy = void (*)(void*, void*);
 
@@ -37,6 +37,7 @@ TaskRequest request_of(Function function, void* data, Copy copy, long bytes, lon
   request.alignment = alignment > 0 ? static_cast<std::size_t>(alignment) : 1;
   request.final = (flags & flag_final) != 0;
   request.deferred = deferred;
+  request.untied = (flags & flag_untied) != 0;
   if (priority != 0) request.priority = limited(priority);
   return request;
 }

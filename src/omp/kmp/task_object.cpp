@@ -74,6 +74,7 @@ void run_task_object(TaskObject* task, std::span<const Dependence> dependences, 
   request.bytes = sizeof task;
   request.alignment = alignof(TaskObject*);
   request.final = (header_of(task).flags & task_flags::final) != 0;
+  request.untied = (header_of(task).flags & task_flags::tied) == 0;
   request.deferred = deferred;
   request.dependences = dependences;
   request.event = header_of(task).event;

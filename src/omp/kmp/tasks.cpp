@@ -148,6 +148,7 @@ MUSUBI_EXPORT void __kmpc_omp_task_begin_if0(Place*, GlobalThread, TaskObject* t
   TaskRequest request;
   request.final = (header.flags & task_flags::final) != 0;
   request.deferred = false;
+  request.untied = (header.flags & task_flags::tied) == 0;
   begin_included_task(header.included, request);
 }
 MUSUBI_EXPORT void __kmpc_omp_task_complete_if0(Place*, GlobalThread, TaskObject* task) {

@@ -52,7 +52,6 @@ struct TaskRecord {
   TaskKind kind = TaskKind::task;
   TaskAbi abi = TaskAbi::plain;
   bool final = false;
-  bool untied = false;
   bool owns_data = true;             // `data` is freed at the end
   bool is_foreign = false;           // came from another rank, which hears of its end
   events::TaskNote* note = nullptr;  // of this rank's tool; no meaning in a foreign record
