@@ -85,6 +85,8 @@ void ToolListener::member_begins(ImplicitTask& task) noexcept {
   if (!thread_note.has_begun) thread_begins(events::ThreadKind::worker);
   task.note = new_note(ompt_task_implicit, task.region_note->opener, task.region_note, task.number);
   TaskNote& note = *task.note;
+  // A combined construct begins its loop before the thread has called anything.
+  events::entry.call_site = task.region_note->call_site;
   thread_note.state = ompt_state_work_parallel;
   call<ompt_callback_implicit_task_t>(ompt_callback_implicit_task, ompt_scope_begin, &note.region->data,
                                       &note.data, task.size, task.number,

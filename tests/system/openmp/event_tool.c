@@ -29,7 +29,6 @@ enum Count {
   started,
   completed,
   dependences,
-  edges,
   controls,
   errors,
   counts
@@ -38,7 +37,7 @@ static const char* const names[counts] = {
     "threads", "ended_threads", "regions",     "members",    "ended_members", "work",
     "chunks",  "barriers",      "region_ends", "taskwaits",  "taskgroups",    "mutexes",
     "nested",  "locks",         "cancels",     "reductions", "masked",        "created",
-    "started", "completed",     "dependences", "edges",      "controls",      "errors"};
+    "started", "completed",     "dependences", "controls",   "errors"};
 static _Atomic long counted[counts];
 
 static ompt_get_unique_id_t unique_id;
@@ -302,11 +301,6 @@ static void on_dependences(ompt_data_t* task, const ompt_dependence_t* list, int
   atomic_fetch_add(&counted[dependences], many);
 }
 
-static void on_task_dependence(ompt_data_t* from, ompt_data_t* to) {
-  if (from == NULL || to == NULL || from == to) fail("a dependence of a task on itself", 0);
-  count(edges);
-}
-
 static int on_control(uint64_t command, uint64_t modifier, void* argument, const void* call_site) {
   if (call_site == NULL || command != 1 || modifier != 2) fail("a command", (long)command);
   count(controls);
@@ -350,7 +344,6 @@ static int initialise(ompt_function_lookup_t look_up, int device, ompt_data_t* d
   SET(ompt_callback_task_create, on_task_create);
   SET(ompt_callback_task_schedule, on_task_schedule);
   SET(ompt_callback_dependences, on_dependences);
-  SET(ompt_callback_task_dependence, on_task_dependence);
   SET(ompt_callback_control_tool, on_control);
   SET(ompt_callback_error, on_error);
   data->value = 7;
