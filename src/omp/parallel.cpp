@@ -246,9 +246,9 @@ void serve_region(Job& job, const runtime::BarrierPayload& fork) {
     team.attend();
     return team.close();
   }
+  events::start_tool();  // before there are threads that it should know
   job.crew.reserve(members);
   job.runtime.synchronization().begin_region(team.region().stores());
-  events::start_tool();
   team.note = events::region_begins(team.region().size, team.region().size, team.region().call_site);
   job.crew.start(team, members);
   run_member(team, 0, [&](const ImplicitTask& task) { join_team(job, task); });

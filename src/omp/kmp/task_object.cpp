@@ -16,13 +16,11 @@ std::size_t bytes_before_shareds(std::size_t task_bytes) {
   return (task_bytes + word_bytes - 1) / word_bytes * word_bytes;
 }
 
-// Its parts to the end. An untied task queues itself at each of its scheduling points, and returns.
+// To the end.
 void run(TaskObject* task) {
-  TaskHeader& header = header_of(task);
-  do {
-    header.is_queued_again = false;
-    task->routine(global_thread(), task);
-  } while (header.is_queued_again);
+  header_of(task).is_queued_again = false;
+  task->routine(global_thread(), task);
+  run_further_parts(task);
   free_task_object(task);
 }
 
@@ -60,6 +58,15 @@ void free_task_object(TaskObject* task) {
   free_shared(&header);
 }
 
+// An untied task queues itself at each of its scheduling points, and returns.
+void run_further_parts(TaskObject* task) {
+  TaskHeader& header = header_of(task);
+  while (header.is_queued_again) {
+    header.is_queued_again = false;
+    task->routine(global_thread(), task);
+  }
+}
+
 void run_task_object(TaskObject* task, std::span<const Dependence> dependences, bool deferred) {
   TaskRequest request;
   request.function = &run_captured;
@@ -67,6 +74,7 @@ void run_task_object(TaskObject* task, std::span<const Dependence> dependences, 
   request.bytes = sizeof task;
   request.alignment = alignof(TaskObject*);
   request.final = (header_of(task).flags & task_flags::final) != 0;
+  request.untied = (header_of(task).flags & task_flags::tied) == 0;
   request.deferred = deferred;
   request.dependences = dependences;
   request.event = header_of(task).event;
