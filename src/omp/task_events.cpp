@@ -1,6 +1,7 @@
 // A table per rank, by the number in the handles of its events.
 #include "omp/task_events.h"
 
+#include <atomic>
 #include <cstring>
 #include <new>
 #include <span>
@@ -31,6 +32,8 @@ constinit struct {
   std::vector<Slot, FrameAllocator<Slot>> slots MUSUBI_GUARDED_BY(lock);
   std::size_t first_unused MUSUBI_GUARDED_BY(lock) = 0;
 } table;
+
+constinit std::atomic<std::uint32_t> awaited_events{0};  // of tasks of this rank
 
 std::uint64_t rank_of_process() {
   const Job* const job = Job::current();
@@ -99,10 +102,20 @@ TaskEvent* expect_task_event(EventHandle handle, TaskRecord& record) {
   TaskEvent* const event = find_event(handle);
   MUSUBI_CHECK(event != nullptr);
   event->record = &record;
+  awaited_events.fetch_add(1, std::memory_order_relaxed);
   return event;
 }
 
+bool release_for_events() {
+  if (awaited_events.load(std::memory_order_relaxed) == 0) return false;
+  const Job* const job = Job::current();
+  if (job == nullptr || job->ranks == 1) return false;
+  job->runtime.synchronization().flush();
+  return true;
+}
+
 void forget_task_event(TaskEvent* event) {
+  awaited_events.fetch_sub(1, std::memory_order_relaxed);
   const std::size_t number = event->name() & slot_mask;
   {
     const Held held(table.lock);

@@ -12,4 +12,8 @@ void serve_task_events(runtime::Runtime& runtime);
 // visible. The calling thread is a member, and runs program code.
 void end_posted_tasks(TaskArena& arena);
 
+// A member is about to sleep: if a task of this rank waits for its event, releases what the rank has written,
+// since a thread of another rank may wait for a word that the task stored. Result: whether it did.
+bool release_for_events();
+
 }  // namespace musubi::omp

@@ -1,6 +1,8 @@
 // Waits in which the calling thread runs tasks.
 #pragma once
 
+#include <utility>
+
 #include "omp/running_tasks.h"
 #include "omp/task_events.h"
 #include "omp/thread.h"
@@ -23,12 +25,20 @@ inline bool run_one_task(TaskSeat& seat, const Family* within) {
 template <class Over>
 void run_tasks_until(TaskSeat& seat, const Family* within, Over over) {
   TaskArena& arena = *seat.arena;
+  bool released = false;
   while (!over()) {
-    if (run_one_task(seat, within)) continue;
+    if (run_one_task(seat, within)) {
+      released = false;
+      continue;
+    }
     const std::uint32_t seen = arena.bell().prepare();
     if (over()) return;
     if (within != nullptr) arena.give_up_deque(seat);
-    if (run_one_task(seat, within)) continue;
+    if (run_one_task(seat, within)) {
+      released = false;
+      continue;
+    }
+    if (!std::exchange(released, true) && release_for_events()) continue;
     if (arena.other_ranks == nullptr || !arena.other_ranks->work_for(seat, within)) {
       arena.bell().sleep(seen);
     }
@@ -40,6 +50,7 @@ void run_tasks_until(TaskSeat& seat, const Family* within, Over over) {
 template <class Over>
 void help_until(TaskSeat& seat, std::uint32_t opening, Over over) {
   TaskArena& arena = *seat.arena;
+  bool released = false;
   while (true) {
     std::uint32_t seen;
     {
@@ -47,7 +58,11 @@ void help_until(TaskSeat& seat, std::uint32_t opening, Over over) {
       if (!helper.is_in(opening) || over()) return;
       seen = arena.bell().prepare();
       if (over()) return;
-      if (run_one_task(seat, nullptr)) continue;
+      if (run_one_task(seat, nullptr)) {
+        released = false;
+        continue;
+      }
+      if (!std::exchange(released, true) && release_for_events()) continue;
       if (arena.other_ranks != nullptr && arena.other_ranks->work_for(seat, nullptr)) continue;
     }
     arena.bell().sleep(seen);
