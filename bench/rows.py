@@ -194,6 +194,24 @@ class Suite:
             row("critical_mean", "omp critical + increment, mean of all", mean)],
             [self.program("floors"), self.program("omp_costs")])
 
+    def tasks(self):
+        ours, rounds = "musubi -n 1 -t 2, protocol", self.size(2000, 50)
+        printed = {"at_once": "omp task, at once", "deferred": "omp task, deferred"}
+        bounds = {"at_once": "<= 0.6", "deferred": "<= 0.75"}
+        program = shlex.quote(str(self.program("task_costs")))
+
+        def passive(kind):
+            return f"{PEER_SETTINGS} OMP_WAIT_POLICY=passive {program} {kind} {rounds}"
+
+        def candidates(kind, row):
+            command = self.rank_command(f"-n 1 -t 2 {PROTOCOL}", "task_costs", f"{kind} {rounds}")
+            return [Candidate(f"{LIBGOMP}, {kind}", passive(kind), cost_rows(row)),
+                    Candidate(f"{ours}, {kind}", command, cost_rows(row))]
+        return Group("tasks", [each for kind, row in printed.items() for each in candidates(kind, row)], [
+            self.cost(f"task_{kind}", f"{row}, one thread", (f"{ours}, {kind}", row),
+                      (f"{LIBGOMP}, {kind}", row), bounds[kind]) for kind, row in printed.items()],
+            [self.program("task_costs")])
+
     def global_objects(self):
         ours, malloc = "musubi: galloc + gfree of 64 bytes, ", "malloc + free of 64 bytes"
         cached, batches = ours + "cached", ours + "in batches"
@@ -422,7 +440,7 @@ class Suite:
             self.barrier(4, "yielding_barrier", {
                 "yielding barrier": "barrier: 4 processes on 2 cores, yield then futex",
                 "yielding, not pinned": "barrier: 4 processes not pinned, yield then futex"}),
-            self.critical(),
+            self.critical(), self.tasks(),
             self.global_objects(), self.global_pages(), self.eager(),
             self.relocation("table", "hash_table", "key", self.size("100000", "1000")),
             self.relocation("traversal", "traversal", "edge", self.size("10", "1")),

@@ -29,6 +29,7 @@
 #include "sync/reader_writer_locks.h"
 #include "sync/room_keeper.h"
 #include "sync/wait_records.h"
+#include "task_stealing/signature_order.h"
 #include "vm/space.h"
 
 namespace musubi::sim {
@@ -101,6 +102,8 @@ class Node {
   // `lock` is held. `patience_ns`: as long as it waits at most; 0: for ever. Result: whether it was chosen.
   Task<bool> wait(ConditionId condition, LockId lock, std::uint64_t patience_ns = 0);
   sync::Conditions& conditions() { return conditions_; }
+  // For tasks that travel.
+  task_stealing::Order& order() { return order_; }
   fabric::sim::SimFabric& fabric() { return fabric_; }
   fabric::sim::SimExecutor& executor() { return fabric_.executor(); }
   // For one more thread.
@@ -255,6 +258,7 @@ class Node {
   std::vector<Task<>> alarms_;
   sync::Clock clock_;
   sync::FlagOrder flags_;
+  task_stealing::SignatureOrder order_;
   sync::RankActivity activity_;
   Bell bell_;
   Released released_;

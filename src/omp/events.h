@@ -2,6 +2,7 @@
 // one, each costs a load and a predictable branch.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -10,6 +11,7 @@ namespace musubi::omp {
 struct Task;
 struct ImplicitTask;
 struct LoopSpecification;
+struct Dependence;
 
 namespace events {
 
@@ -44,6 +46,13 @@ enum class Work : std::uint8_t {
 enum class Cancelled : std::uint8_t { region, sections, loop, taskgroup };
 enum class CancelStep : std::uint8_t { activated, detected, task_dropped };
 
+struct MadeTask {
+  bool deferred;  // may be
+  bool final;
+  bool untied;
+  bool detachable;
+};
+
 // All functions: on the thread that has the event, where code of the program may run.
 class Listener {
  public:
@@ -64,6 +73,18 @@ class Listener {
   // Result: to pass to sync_ends. A wait begins and ends with the region unless `waits` is false.
   virtual const void* sync_begins(Sync kind, bool waits) noexcept = 0;
   virtual void sync_ends(Sync kind, bool waits, const void* begun) noexcept = 0;
+
+  // The wait at the end of a task group whose begin did not wait.
+  virtual void group_waits() noexcept = 0;
+
+  // The calling task makes a task. Result: its note.
+  virtual TaskNote* task_made(const MadeTask& made, const Dependence* dependences,
+                              std::size_t count) noexcept = 0;
+  // The calling thread begins, or has ended, the function of `task`, on top of the task before.
+  virtual void task_starts(Task& task) noexcept = 0;
+  virtual void task_returns(Task& task) noexcept = 0;
+  // A task has ended whose function ran before its event came, or on another rank, or not at all.
+  virtual void task_over(TaskNote* note) noexcept = 0;
 
   virtual void mutex_wanted(Mutex kind, std::uint64_t id, std::uint32_t hint) noexcept = 0;
   virtual void mutex_taken(Mutex kind, std::uint64_t id) noexcept = 0;
@@ -166,6 +187,28 @@ class SyncScope {
   const bool heard_;
   const void* begun_ = nullptr;
 };
+
+inline const void* group_begins() noexcept {
+  return are_heard() ? listener->sync_begins(Sync::taskgroup, false) : nullptr;
+}
+inline void group_waits() noexcept {
+  if (are_heard()) listener->group_waits();
+}
+inline void group_ends(const void* begun) noexcept {
+  if (are_heard()) listener->sync_ends(Sync::taskgroup, true, begun);
+}
+inline TaskNote* task_made(const MadeTask& made, const Dependence* dependences, std::size_t count) noexcept {
+  return are_heard() ? listener->task_made(made, dependences, count) : nullptr;
+}
+inline void task_starts(Task& task) noexcept {
+  if (are_heard()) listener->task_starts(task);
+}
+inline void task_returns(Task& task) noexcept {
+  if (are_heard()) listener->task_returns(task);
+}
+inline void task_over(TaskNote* note) noexcept {
+  if (are_heard() && note != nullptr) listener->task_over(note);
+}
 
 inline void mutex_wanted(Mutex kind, const void* id, std::uint32_t hint = 0) noexcept {
   if (are_heard()) listener->mutex_wanted(kind, reinterpret_cast<std::uintptr_t>(id), hint);

@@ -38,6 +38,7 @@ Job::Job(runtime::Runtime& runtime_of_process)
       pool(runtime, &run_worker),
       crew(pool),
       team(runtime, words, crew, nullptr),
+      travelling(runtime, team.tasks()),
       inner_teams(pool),
       places(runtime),
       contention(words),
@@ -62,9 +63,9 @@ void unsupported(const char* construct, const char* remedy) {
   std::abort();
 }
 
-void start(runtime::Runtime& runtime, bool stacks_hold_storage, std::int64_t clock_offset_ns) {
+void start(runtime::Runtime& runtime, const ProgramTraits& program, std::int64_t clock_offset_ns) {
   auto* job = make_private<Job>(runtime);
-  job->stacks_hold_storage = stacks_hold_storage;
+  job->stacks_hold_storage = program.stacks_hold_storage;
   job->clock_offset_ns = clock_offset_ns;
   runtime.synchronization().set_release_listener(&job->unreleased_singles);
   const bool speaks = job->self == 0;
@@ -74,6 +75,12 @@ void start(runtime::Runtime& runtime, bool stacks_hold_storage, std::int64_t clo
                                         if (speaks) print("musubi: " + line + "\n");
                                       });
   job->places.find(job->environment);
+  // A cancelled group must reach the tasks that have left: with cancellation tasks stay where they are made.
+  const bool may_travel = program.makes_tasks && job->ranks > 1 && !job->environment.cancellation;
+  if (may_travel && job->travelling.begin()) {
+    job->team.travelling = &job->travelling;
+    job->team.tasks().other_ranks = &job->travelling;
+  }
   if (speaks && job->environment.stack_bytes > runtime.settings().stack_bytes) {
     print("musubi: OMP_STACKSIZE asks for more than the stacks of this job have: set MUSUBI_STACK_BYTES=" +
           std::to_string(job->environment.stack_bytes) + "\n");

@@ -16,6 +16,7 @@
 #include "omp/process.h"
 #include "omp/team.h"
 #include "omp/team_words.h"
+#include "omp/travelling_tasks.h"
 #include "runtime/api/runtime.h"
 
 namespace musubi::omp {
@@ -52,7 +53,8 @@ struct Job {
   Locks locks;
   Pool pool;
   Crew crew;
-  Team team;  // over the ranks
+  Team team;                   // over the ranks
+  TravellingTasks travelling;  // of that team
   InnerTeams inner_teams;
   Places places;
   ContentionGroup contention;               // of the thread that runs main
@@ -65,7 +67,7 @@ struct Job {
 
  private:
   [[noreturn]] static void refuse_outside(const char* construct);
-  friend void start(runtime::Runtime&, bool, std::int64_t);
+  friend void start(runtime::Runtime&, const ProgramTraits&, std::int64_t);
   friend void leave_job(void (*)()) noexcept;
 
   // The process's one job. Writable and global, like the thread state, because the OpenMP interfaces carry no

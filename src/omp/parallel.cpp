@@ -232,9 +232,9 @@ void run_worker(Team& team, std::uint32_t index, Pool::Worker& worker) {
   run_member(team, index, [&](const ImplicitTask& task) {
     const runtime::Waiting wait(runtime::Wait::region);
     TaskSeat& seat = *task.seat;
-    const std::uint32_t session = seat.arena->session();
+    const std::uint32_t opening = seat.arena->opening();
     const events::SyncScope end(events::Sync::end_of_region);
-    worker.rest(seat.arena->bell(), [&](auto over) { help_until(seat, session, over); });
+    worker.rest(seat.arena->bell(), [&](auto over) { help_until(seat, opening, over); });
   });
 }
 
@@ -246,9 +246,9 @@ void serve_region(Job& job, const runtime::BarrierPayload& fork) {
     team.attend();
     return team.close();
   }
+  events::start_tool();  // before there are threads that it should know
   job.crew.reserve(members);
   job.runtime.synchronization().begin_region(team.region().stores());
-  events::start_tool();
   team.note = events::region_begins(team.region().size, team.region().size, team.region().call_site);
   job.crew.start(team, members);
   run_member(team, 0, [&](const ImplicitTask& task) { join_team(job, task); });
@@ -356,6 +356,7 @@ InitialTaskScope::InitialTaskScope() {
 }
 
 InitialTaskScope::~InitialTaskScope() {
+  leave_seat(task_);
   task_.outer->loops = task_.loops;
   task_.outer->singles = task_.singles;
   this_thread().implicit = task_.outer;

@@ -6,10 +6,16 @@
 
 namespace musubi::omp {
 
+struct ProgramTraits {
+  // Other threads may know addresses above a thread's first frame, that is in its thread-local variables.
+  bool stacks_hold_storage = true;
+  // It has explicit tasks: the same on every rank.
+  bool makes_tasks = false;
+};
+
 // Reads the OMP_ variables and prepares the process. Called once, first; `runtime` outlives everything.
-// `stacks_hold_storage`: other threads may know addresses above a thread's first frame, that is in its
-// thread-local variables. `clock_offset_ns`: added to this host's clock it gives rank 0's.
-void start(runtime::Runtime& runtime, bool stacks_hold_storage, std::int64_t clock_offset_ns = 0);
+// `clock_offset_ns`: added to this host's clock it gives rank 0's.
+void start(runtime::Runtime& runtime, const ProgramTraits& program, std::int64_t clock_offset_ns = 0);
 
 // The thread that runs main calls `tell` before each region of all ranks. Set before the first region.
 void set_before_region(void (*tell)()) noexcept;

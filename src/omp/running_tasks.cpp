@@ -13,6 +13,7 @@
 #include "omp/shared_memory.h"
 #include "omp/task_loops.h"
 #include "omp/task_waits.h"
+#include "os/clock.h"
 
 namespace musubi::omp {
 namespace {
@@ -42,6 +43,7 @@ ExplicitTask task_of(const TaskRecord& record, void* data, const void* frame) {
   task.around = record.parent;
   task.function = record.function;
   task.data = data;
+  if (!record.is_foreign) task.note = record.note;
   return task;
 }
 
@@ -55,6 +57,7 @@ ExplicitTask task_of(const TaskRecord& record, void* data, const void* frame) {
   if (record.kind == TaskKind::range) return run_range(record, data);
   const void* const frame = __builtin_frame_address(0);
   RunningTask([&] { return task_of(record, data, frame); }).run(record.abi);
+  if (record.event == nullptr) record.note = nullptr;
 }
 
 // The calling thread had this task's function to itself. Result: whether the task has ended.
@@ -90,6 +93,31 @@ LoneArena* take_arena() {
   return arena;
 }
 
+// The task's successors and its parent hear of its end. Result: whether a thread waits for it.
+bool note_end(TaskRecord& record, TaskSeat* own) {
+  if (record.node != nullptr) {
+    record.node->end([own](TaskRecord& successor) { make_ready(successor, own); });
+    record.node->drop_reference();
+  }
+  if (record.event != nullptr) forget_task_event(record.event);
+  if (!record.is_foreign) events::task_over(record.note);
+  return !record.is_foreign && record.parent->remove_child();
+}
+
+// Result: whether a thread waits for the group. The group may be gone.
+bool leave_group(TaskGroup& group) {
+  TaskArena& arena = *group.arena;
+  const bool of_subtree = group.kind == TaskGroup::Kind::subtree;
+  const bool counts_in_team = group.is_open_at_barriers();
+  bool awaited = group.unfinished.remove();
+  if (awaited && of_subtree) {
+    arena.other_ranks->subtree_ended(group);
+    return false;
+  }
+  if (counts_in_team && arena.tasks().unfinished.remove()) awaited = true;
+  return awaited;
+}
+
 }  // namespace
 
 void set_task_call(TaskAbi abi, TaskCall task_call) noexcept {
@@ -97,6 +125,7 @@ void set_task_call(TaskAbi abi, TaskCall task_call) noexcept {
 }
 
 void RunningTask::run(TaskAbi abi) {
+  events::code_runs(__builtin_frame_address(0));
   call(task_.function, task_.data, abi);
   while (task_.group != group_) group_end();  // of a cancelled task
   if (task_.family != nullptr) end_family(task_);
@@ -104,34 +133,37 @@ void RunningTask::run(TaskAbi abi) {
 
 void run_record(TaskRecord& record) {
   const runtime::PausedWait running;
-  if (!drops_tasks(record.group)) run_function(record);
+  const std::uint64_t begin_ns = record.is_foreign ? os::thread_time_ns() : 0;
   TaskSeat* const seat = implicit_task().seat;
-  if (function_returned(record)) end_record(record, seat);
+  const bool dropped = drops_tasks(record.group);
+  if (!dropped) run_function(record);
+  if (record.is_foreign) record.group->arena->other_ranks->note_foreign_work(os::thread_time_ns() - begin_ns);
+  // The event of a dropped task may never be fulfilled.
+  if (function_returned(record) || dropped) end_record(record, seat);
 }
 
 void end_record(TaskRecord& record, TaskSeat* own) {
-  TaskGroup* const group = record.group;
-  TaskArena& arena = *group->arena;
-  const bool of_subtree = group->kind == TaskGroup::Kind::subtree;
-  const bool counts_in_team = group->is_open_at_barriers();
-  if (record.node != nullptr) {
-    record.node->end([own](TaskRecord& successor) { make_ready(successor, own); });
-    record.node->drop_reference();
-  }
-  bool awaited = false;
-  if (record.event != nullptr) forget_task_event(record.event);
-  if (record.is_foreign) {
-    arena.other_ranks->foreign_task_ended(record);
-  } else {
-    awaited = record.parent->remove_child();
-    free_task_record(&record);
-  }
-  if (group->unfinished.remove()) {
-    if (of_subtree) return arena.other_ranks->subtree_ended(*group);
-    awaited = true;
-  }
-  if (counts_in_team && arena.tasks().unfinished.remove()) awaited = true;
+  TaskGroup& group = *record.group;
+  TaskArena& arena = *group.arena;
+  bool awaited = note_end(record, own);
+  if (record.is_foreign) arena.other_ranks->foreign_task_ended(record, true);
+  free_task_record(&record);
+  if (leave_group(group)) awaited = true;
   if (awaited) arena.bell().ring();
+}
+
+void note_end_elsewhere(TaskRecord& record) {
+  TaskArena& arena = *record.group->arena;
+  if (note_end(record, nullptr)) arena.bell().ring();
+  // It came from a third rank, which gets a report of its own.
+  if (record.is_foreign) arena.other_ranks->foreign_task_ended(record, false);
+}
+
+void leave_group_elsewhere(TaskRecord& record) {
+  TaskGroup& group = *record.group;
+  TaskArena& arena = *group.arena;
+  free_task_record(&record);
+  if (leave_group(group)) arena.bell().ring();
 }
 
 void make_ready(TaskRecord& record, TaskSeat* own) {
@@ -195,6 +227,8 @@ bool stack_is_used_up(const Task& parent, const void* frame) {
 }
 
 TaskRecord& make_record(const TaskRequest& request, Task& parent, TaskSeat& seat) {
+  // Another rank may run the task, which refers to its creator's frames.
+  note_stack(__builtin_frame_address(0));
   TaskArena& arena = *seat.arena;
   Family& family = family_of(parent, seat);
   TaskRecord& record = *make_task_record();
@@ -206,7 +240,6 @@ TaskRecord& make_record(const TaskRequest& request, Task& parent, TaskSeat& seat
   record.priority = request.priority;
   record.abi = request.abi;
   record.final = parent.final || request.final;
-  record.untied = request.untied;
   std::memcpy(&record.settings, &parent.icv, sizeof(Icv));
   family.add_child();
   record.group->unfinished.add();

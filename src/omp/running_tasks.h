@@ -20,6 +20,7 @@ class RunningTask {
         task_(make()),
         group_(task_.group),
         noted_(runtime::note_task(reinterpret_cast<std::uintptr_t>(task_.function))) {
+    events::task_starts(task_);
     thread_.task = &task_;
   }
   RunningTask(const RunningTask&) = delete;
@@ -27,6 +28,7 @@ class RunningTask {
   ~RunningTask() {
     runtime::note_task(noted_);
     thread_.task = task_.parent;
+    events::task_returns(task_);
   }
 
   void run(TaskAbi abi);
@@ -44,6 +46,10 @@ void run_record(TaskRecord& record);
 // The task has ended: its successors, its parent and its group hear of it. Frees the record. `own`: the
 // calling member's seat; null: the caller is no member of the task's team.
 void end_record(TaskRecord& record, TaskSeat* own);
+// The two parts of that for a task that ran on another rank: itself, then all that it made. The second frees
+// the record. Any thread of the rank.
+void note_end_elsewhere(TaskRecord& record);
+void leave_group_elsewhere(TaskRecord& record);
 // One predecessor less to wait for: the last one has ended, or the record is complete.
 void make_ready(TaskRecord& record, TaskSeat* own);
 

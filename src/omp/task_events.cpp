@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/spin_lock.h"
+#include "omp/cancellation.h"
 #include "omp/job.h"
 #include "omp/running_tasks.h"
 
@@ -45,7 +46,9 @@ TaskEvent* find_event(EventHandle handle) {
   return event != nullptr && event->name() == handle ? event : nullptr;
 }
 
-[[noreturn]] void refuse_handle() {
+// A task that was dropped has no event any more.
+void refuse_handle() {
+  if (cancellation_enabled()) return;
   end_job(
       Job::require("omp_fulfill_event").runtime,
       "omp_fulfill_event was called for an event that is not awaited: fulfil the event of each detached task "
@@ -69,7 +72,7 @@ constexpr runtime::ProcedureId fulfil_procedure{13};  // 14: travel, 15 and abov
 // At another rank.
 void fulfil_at(Rank rank, EventHandle handle) {
   runtime::Runtime& runtime = Job::require("omp_fulfill_event").runtime;
-  if (rank.value >= runtime.ranks()) refuse_handle();
+  if (rank.value >= runtime.ranks()) return refuse_handle();
   runtime.synchronization().flush();
   const auto request = std::as_bytes(std::span(&handle, 1));
   if (runtime.remote_calls().call(rank, fulfil_procedure, request, {}).status != 0) refuse_handle();
@@ -130,7 +133,7 @@ void fulfil_task_event(EventHandle handle) {
   const std::uint64_t rank = handle >> rank_shift;
   if (rank != rank_of_process()) return fulfil_at(Rank{static_cast<std::uint32_t>(rank)}, handle);
   TaskEvent* const event = find_event(handle);
-  if (event == nullptr || event->record == nullptr) refuse_handle();
+  if (event == nullptr || event->record == nullptr) return refuse_handle();
   TaskRecord& record = *event->record;
   if (event->fulfil()) end_record(record, nullptr);
 }

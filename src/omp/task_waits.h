@@ -36,15 +36,15 @@ void run_tasks_until(TaskSeat& seat, const Family* within, Over over) {
 }
 
 // As run_tasks_until for a member that is done with its part of the region, whose end it does not await: also
-// returns once that session of the arena is over, though it is not woken for that.
+// returns once that time of the arena is over, though it is not woken for that.
 template <class Over>
-void help_until(TaskSeat& seat, std::uint32_t session, Over over) {
+void help_until(TaskSeat& seat, std::uint32_t opening, Over over) {
   TaskArena& arena = *seat.arena;
   while (true) {
     std::uint32_t seen;
     {
       const TaskArena::Helper helper(arena);
-      if (!helper.is_in(session) || over()) return;
+      if (!helper.is_in(opening) || over()) return;
       seen = arena.bell().prepare();
       if (over()) return;
       if (run_one_task(seat, nullptr)) continue;

@@ -12,6 +12,11 @@
 namespace musubi::omp {
 namespace {
 
+events::TaskNote* note_task(const TaskRequest& request) {
+  return events::task_made({request.deferred, request.final, request.untied, request.event != 0},
+                           request.dependences.data(), request.dependences.size());
+}
+
 ExplicitTask made_by(const TaskRequest& request, void* data, Task& parent, const void* frame) {
   ExplicitTask task;
   task.parent = &parent;
@@ -22,6 +27,7 @@ ExplicitTask made_by(const TaskRequest& request, void* data, Task& parent, const
   task.depth = parent.depth + 1;
   task.function = request.function;
   task.data = data;
+  task.note = note_task(request);
   return task;
 }
 
@@ -47,6 +53,7 @@ ExplicitTask made_by(const TaskRequest& request, void* data, Task& parent, const
 
 [[gnu::noinline]] void defer(const TaskRequest& request, Task& parent, TaskSeat& seat) {
   TaskRecord& record = make_record(request, parent, seat);
+  record.note = note_task(request);
   if (request.keeps_data) {
     record.data = request.data;
     record.owns_data = false;
@@ -132,6 +139,7 @@ void begin_included_task(ExplicitTask& task, const TaskRequest& request) {
   Task& parent = current_task();
   wait_for_predecessors(parent, request.dependences);
   task = made_by(request, nullptr, parent, __builtin_frame_address(0));
+  events::task_starts(task);
   this_thread().task = &task;
 }
 
@@ -139,6 +147,7 @@ void end_included_task(ExplicitTask& task) {
   while (task.group != task.parent->group) group_end();  // of a cancelled task
   if (task.family != nullptr) end_family(task);
   this_thread().task = task.parent;
+  events::task_returns(task);
 }
 
 void wait_for_dependences(std::span<const Dependence> dependences) {

@@ -30,7 +30,6 @@ struct TaskRequest {
   std::size_t alignment = 1;
   bool final = false;
   bool deferred = true;  // may be deferred, as far as its own clauses allow; false: `if` says no
-  bool untied = false;
   TaskAbi abi = TaskAbi::plain;
   // `data` are the task's own, in the shared heap, and stay there: they are not copied, nor freed after it.
   bool keeps_data = false;

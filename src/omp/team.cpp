@@ -8,6 +8,7 @@
 #include "omp/job.h"
 #include "omp/open_singles.h"
 #include "omp/task_waits.h"
+#include "omp/travelling_tasks.h"
 #include "runtime/threads/tracing.h"
 #include "runtime/threads/waiting.h"
 
@@ -45,7 +46,9 @@ void Team::open(const Region& region, ImplicitTask* opener) {
   placement_ = Placement(region.size, threads_, region.spacing);
   members_kept_ = inner == nullptr ? members_here_ : 0;
   members_here_ = placement_.members_on(self);
-  tasks_.open(members_here_, depth_near_root(region.size));
+  const bool defers_all = runtime.settings().steal_always;
+  tasks_.open(members_here_, defers_all ? UINT32_MAX : depth_near_root(region.size));
+  if (travelling != nullptr) travelling->open();
   cancelled_.store(false, std::memory_order_relaxed);
   reductions.restart();
   open_.store(true, std::memory_order_relaxed);
@@ -53,6 +56,7 @@ void Team::open(const Region& region, ImplicitTask* opener) {
 
 void Team::close() {
   MUSUBI_CHECK(is_open());
+  if (travelling != nullptr) travelling->close();
   tasks_.close();
   // The threads of an inner team now serve other teams.
   if (inner != nullptr) tasks_.bell().ring();
@@ -65,6 +69,13 @@ void Team::report_disagreement() {
           "every thread of a team must meet the same barriers in the same order");
 }
 
+// A barrier of all ranks. Where tasks travel, the ranks meet twice: no task is left at the second meeting, in
+// which no program code runs.
+void Team::pass_ranks(runtime::BarrierPayload& payload) {
+  if (travelling != nullptr) travelling->meet(implicit_task().seat);
+  runtime.synchronization().barrier(payload);
+}
+
 // A barrier inside the region, of all ranks.
 void Team::meet_ranks(Broadcast* broadcast) {
   const bool sent = broadcast != nullptr && broadcast->sent.exchange(false, std::memory_order_relaxed);
@@ -74,7 +85,7 @@ void Team::meet_ranks(Broadcast* broadcast) {
     payload[1] = broadcast->value.load(std::memory_order_relaxed);
     payload[2] = 1;
   }
-  runtime.synchronization().barrier(payload);
+  pass_ranks(payload);
   if (kind_of(payload) != BarrierKind::inside_region) report_disagreement();
   if (broadcast == nullptr || sent) return;
   const bool came_from_first = payload[2] != 0;
@@ -114,7 +125,7 @@ void Team::join() {
   }
   while (ranks > 1) {
     runtime::BarrierPayload payload = encode(BarrierKind::join);
-    runtime.synchronization().barrier(payload);
+    pass_ranks(payload);
     if (kind_of(payload) == BarrierKind::join) return;
     if (kind_of(payload) != BarrierKind::inside_region || !is_cancelled()) report_disagreement();
   }
@@ -125,7 +136,7 @@ void Team::attend() {
   const runtime::Waiting wait(runtime::Wait::region);
   while (true) {
     runtime::BarrierPayload payload{};
-    runtime.synchronization().barrier(payload);
+    pass_ranks(payload);
     if (kind_of(payload) == BarrierKind::join) return;
     if (kind_of(payload) != BarrierKind::inside_region) report_disagreement();
   }

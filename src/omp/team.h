@@ -71,6 +71,7 @@ struct Broadcast {
 };
 
 struct InnerTeam;
+class TravellingTasks;
 
 class Team {
  public:
@@ -128,6 +129,9 @@ class Team {
   // The deferred tasks of the rank's members.
   TaskArena& tasks() noexcept { return tasks_; }
 
+  // Of the team over the ranks; null: tasks do not travel. Set while the team is closed.
+  TravellingTasks* travelling = nullptr;
+
   runtime::Runtime& runtime;
   TeamWords& words;
   Crew& crew;
@@ -138,6 +142,7 @@ class Team {
 
  private:
   void meet_ranks(Broadcast* broadcast);
+  void pass_ranks(runtime::BarrierPayload& payload);
   [[noreturn]] void report_disagreement();
 
   Region region_;

@@ -63,7 +63,7 @@ class SignatureReader {
     std::span<const fabric::Step> steps_for(Rank peer) noexcept;
     // Alternatively the peer makes the call itself, for the notices after the stamp, and sends the answer to
     // answer_room(), of sent_answer_bytes_max; take_answer() then replaces the steps.
-    std::uint64_t acquired_stamp(Rank peer) const noexcept { return reader_.acquired_[peer.value].load(); }
+    std::uint64_t acquired_stamp(Rank peer) const noexcept { return reader_.acquired_stamp(peer); }
     std::span<std::byte> answer_room() const noexcept { return {buffer_.data(), sent_answer_bytes_max}; }
     void take_answer() noexcept { answer_ = buffer_.data(); }
     // After the steps. If the buffer was too short, the next steps fetch the whole signature.
@@ -97,6 +97,8 @@ class SignatureReader {
   // The same with `look`, from `scope.giver`; `is_done`: its steps have been executed there.
   Task<std::uint64_t> acquire(Look& look, coherence::Scope scope, bool is_done,
                               coherence::Audience audience = coherence::Audience::unknown);
+  // The stamp of `peer`'s signature up to which everything has been acquired; 0: none.
+  std::uint64_t acquired_stamp(Rank peer) const noexcept { return acquired_[peer.value].load(); }
   // Reads only the sequence word.
   fabric::Step sequence_step(std::uint64_t& sequence) const;
 

@@ -96,8 +96,8 @@ void add_uses(const Facts& facts, std::vector<Finding>& findings) {
 
 void add_levels(const Facts& facts, std::vector<Finding>& findings) {
   if (!facts.active_levels) return;
-  findings.push_back({Verdict::best_effort, "nested regions",
-                      *facts.active_levels + " is set: an inner region has one thread all the same", ""});
+  findings.push_back({Verdict::exact, "nested regions",
+                      *facts.active_levels + " is set: an inner region has a team of its thread's rank", ""});
 }
 
 Code sum_of(const Facts& facts) {

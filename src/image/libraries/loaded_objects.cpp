@@ -205,6 +205,22 @@ bool program_has_code_on_stacks() {
   return found;
 }
 
+bool program_makes_tasks() {
+  bool found = false;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void* result) {
+        constexpr std::string_view task_calls[] = {
+            "GOMP_task",       "GOMP_taskloop",         "GOMP_taskloop_ull",
+            "__kmpc_omp_task", "__kmpc_omp_task_parts", "__kmpc_omp_task_with_deps",
+            "__kmpc_taskloop", "__kmpc_taskloop_5",
+        };
+        if (imports_any(*object, task_calls)) *static_cast<bool*>(result) = true;
+        return 0;
+      },
+      &found);
+  return found;
+}
+
 bool uses_openmp() {
   for (const LoadedObject& object : loaded_objects()) {
     for (const std::string_view runtime : {"libgomp", "libomp", "libiomp5"}) {

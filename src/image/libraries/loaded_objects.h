@@ -54,5 +54,7 @@ bool uses_openmp();
 // Whether the program, or a library that came with it, asks for executable stacks (PT_GNU_STACK): gcc's
 // nested functions and Fortran's internal procedures are called through code on the stack.
 bool program_has_code_on_stacks();
+// Whether the program or one of its libraries has explicit tasks of OpenMP. At the start.
+bool program_makes_tasks();
 
 }  // namespace musubi::image

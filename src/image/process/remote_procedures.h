@@ -5,7 +5,7 @@
 
 namespace musubi::image::procedures {
 
-inline constexpr runtime::ProcedureId thread_placement{15};
+inline constexpr runtime::ProcedureId thread_placement{11};  // OpenMP has 12 to 15
 inline constexpr runtime::ProcedureId descriptors{16};
 inline constexpr runtime::ProcedureId streams{17};
 inline constexpr runtime::ProcedureId attributes{18};

@@ -202,7 +202,9 @@ Job& join_job(const ProgramArguments& arguments) {
   share_heap(job, tools);
   if (program_has_code_on_stacks()) runtime.memory().allow_code(runtime.memory().layout().stacks_base);
   serve_library_loads(job);
-  omp::start(runtime, program_has_thread_storage(), clock_offset);
+  omp::start(runtime,
+             {.stacks_hold_storage = program_has_thread_storage(), .makes_tasks = program_makes_tasks()},
+             clock_offset);
   // Our own malloc calls get private memory, so OpenMP asks by name for memory that threads share.
   omp::set_shared_allocator({[](std::size_t alignment, std::size_t bytes) {
                                return heap::process_heap.allocate_aligned(alignment, bytes, nullptr);

@@ -14,9 +14,9 @@ using namespace musubi::omp;
 namespace {
 
 // Flags of GOMP_task and GOMP_taskloop (gomp-constants.h of gcc 12).
-constexpr unsigned flag_untied = 1 << 0, flag_final = 1 << 1, flag_depend = 1 << 3, flag_up = 1 << 8,
-                   flag_grainsize = 1 << 9, flag_if = 1 << 10, flag_nogroup = 1 << 11,
-                   flag_reduction = 1 << 12, flag_detach = 1 << 13, flag_strict = 1 << 14;
+constexpr unsigned flag_final = 1 << 1, flag_depend = 1 << 3, flag_up = 1 << 8, flag_grainsize = 1 << 9,
+                   flag_if = 1 << 10, flag_nogroup = 1 << 11, flag_reduction = 1 << 12, flag_detach = 1 << 13,
+                   flag_strict = 1 << 14;
 
 using Copy = void (*)(void*, void*);
 
@@ -37,7 +37,6 @@ TaskRequest request_of(Function function, void* data, Copy copy, long bytes, lon
   request.alignment = alignment > 0 ? static_cast<std::size_t>(alignment) : 1;
   request.final = (flags & flag_final) != 0;
   request.deferred = deferred;
-  request.untied = (flags & flag_untied) != 0;
   if (priority != 0) request.priority = limited(priority);
   return request;
 }
@@ -61,6 +60,7 @@ extern "C" {
 // The handle of the event goes to the program's variable and to the first word of the task's data.
 MUSUBI_EXPORT void GOMP_task(Function function, void* data, Copy copy, long bytes, long alignment,
                              bool deferred, unsigned flags, void** dependences, int priority, void* detach) {
+  MUSUBI_OMP_CALL();
   TaskRequest request = request_of(function, data, copy, bytes, alignment, deferred, flags, priority);
   if (__builtin_expect((flags & (flag_detach | flag_depend)) == 0, 1)) return run_task(request);
   if ((flags & flag_detach) != 0) {
@@ -77,6 +77,7 @@ MUSUBI_EXPORT void GOMP_task(Function function, void* data, Copy copy, long byte
 MUSUBI_EXPORT void GOMP_taskloop(Function function, void* data, Copy copy, long bytes, long alignment,
                                  unsigned flags, unsigned long number, int priority, long start, long end,
                                  long step) {
+  MUSUBI_OMP_CALL();
   task_loop(request_of(function, data, copy, bytes, alignment, (flags & flag_if) != 0, flags, priority),
             IterationSpace::of(start, end, step), flags, number);
 }
@@ -85,14 +86,17 @@ MUSUBI_EXPORT void GOMP_taskloop_ull(Function function, void* data, Copy copy, l
                                      unsigned flags, unsigned long number, int priority,
                                      unsigned long long start, unsigned long long end,
                                      unsigned long long step) {
+  MUSUBI_OMP_CALL();
   task_loop(request_of(function, data, copy, bytes, alignment, (flags & flag_if) != 0, flags, priority),
             IterationSpace::of((flags & flag_up) != 0, start, end, step), flags, number);
 }
 
 MUSUBI_EXPORT void GOMP_taskwait() {
+  MUSUBI_OMP_CALL();
   wait_for_children();
 }
 MUSUBI_EXPORT void GOMP_taskwait_depend(void** dependences) {
+  MUSUBI_OMP_CALL();
   const gomp::Dependences list(dependences);
   wait_for_dependences(list.all());
 }
@@ -105,9 +109,11 @@ MUSUBI_EXPORT void GOMP_taskyield() {
 }
 
 MUSUBI_EXPORT void GOMP_taskgroup_start() {
+  MUSUBI_OMP_CALL();
   group_begin();
 }
 MUSUBI_EXPORT void GOMP_taskgroup_end() {
+  MUSUBI_OMP_CALL();
   group_end();
 }
 

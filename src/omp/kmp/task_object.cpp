@@ -16,13 +16,11 @@ std::size_t bytes_before_shareds(std::size_t task_bytes) {
   return (task_bytes + word_bytes - 1) / word_bytes * word_bytes;
 }
 
-// Its parts to the end. An untied task queues itself at each of its scheduling points, and returns.
+// To the end.
 void run(TaskObject* task) {
-  TaskHeader& header = header_of(task);
-  do {
-    header.is_queued_again = false;
-    task->routine(global_thread(), task);
-  } while (header.is_queued_again);
+  header_of(task).is_queued_again = false;
+  task->routine(global_thread(), task);
+  run_further_parts(task);
   free_task_object(task);
 }
 
@@ -58,6 +56,15 @@ void free_task_object(TaskObject* task) {
   TaskHeader& header = header_of(task);
   if ((header.flags & task_flags::has_destructors) != 0) task->data1.destroy(global_thread(), task);
   free_shared(&header);
+}
+
+// An untied task queues itself at each of its scheduling points, and returns.
+void run_further_parts(TaskObject* task) {
+  TaskHeader& header = header_of(task);
+  while (header.is_queued_again) {
+    header.is_queued_again = false;
+    task->routine(global_thread(), task);
+  }
 }
 
 void run_task_object(TaskObject* task, std::span<const Dependence> dependences, bool deferred) {

@@ -54,6 +54,9 @@ TaskObject* make_task_object(std::int32_t flags, std::size_t task_bytes, std::si
 TaskObject* copy_task_object(TaskObject* task);
 void free_task_object(TaskObject* task);
 
+// Runs the further parts of an untied task, if it has queued itself again.
+void run_further_parts(TaskObject* task);
+
 void run_task_object(TaskObject* task, std::span<const Dependence> dependences, bool deferred);
 
 }  // namespace musubi::omp::kmp

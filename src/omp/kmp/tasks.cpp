@@ -127,6 +127,7 @@ MUSUBI_EXPORT TaskObject* __kmpc_omp_target_task_alloc(Place*, GlobalThread, std
 }
 
 MUSUBI_EXPORT std::int32_t __kmpc_omp_task(Place*, GlobalThread, TaskObject* task) {
+  MUSUBI_OMP_CALL();
   return run_or_queue(task, {});
 }
 MUSUBI_EXPORT std::int32_t __kmpc_omp_task_parts(Place*, GlobalThread, TaskObject* task) {
@@ -136,11 +137,13 @@ MUSUBI_EXPORT std::int32_t __kmpc_omp_task_with_deps(Place*, GlobalThread, TaskO
                                                      std::int32_t count, DependInfo* list,
                                                      std::int32_t count_without_alias,
                                                      DependInfo* without_alias) {
+  MUSUBI_OMP_CALL();
   return run_or_queue(task, Dependences(count, list, count_without_alias, without_alias).all());
 }
 
 // A task whose `if` clause is false: the caller runs it, after its predecessors.
 MUSUBI_EXPORT void __kmpc_omp_task_begin_if0(Place*, GlobalThread, TaskObject* task) {
+  MUSUBI_OMP_CALL();
   TaskHeader& header = header_of(task);
   TaskRequest request;
   request.final = (header.flags & task_flags::final) != 0;
@@ -148,11 +151,13 @@ MUSUBI_EXPORT void __kmpc_omp_task_begin_if0(Place*, GlobalThread, TaskObject* t
   begin_included_task(header.included, request);
 }
 MUSUBI_EXPORT void __kmpc_omp_task_complete_if0(Place*, GlobalThread, TaskObject* task) {
+  run_further_parts(task);  // which its caller does not know of
   end_included_task(header_of(task).included);
   free_task_object(task);
 }
 
 MUSUBI_EXPORT std::int32_t __kmpc_omp_taskwait(Place*, GlobalThread) {
+  MUSUBI_OMP_CALL();
   wait_for_children();
   return 0;
 }
@@ -175,9 +180,11 @@ MUSUBI_EXPORT std::int32_t __kmpc_omp_taskyield(Place*, GlobalThread, std::int32
 }
 
 MUSUBI_EXPORT void __kmpc_taskgroup(Place*, GlobalThread) {
+  MUSUBI_OMP_CALL();
   group_begin();
 }
 MUSUBI_EXPORT void __kmpc_end_taskgroup(Place*, GlobalThread) {
+  MUSUBI_OMP_CALL();
   end_group_with_reductions();
 }
 
@@ -185,6 +192,7 @@ MUSUBI_EXPORT void __kmpc_taskloop(Place*, GlobalThread, TaskObject* task, std::
                                    std::uint64_t* lower, std::uint64_t* upper, std::int64_t step,
                                    std::int32_t without_group, std::int32_t sized_by, std::uint64_t number,
                                    void (*copy)(TaskObject*, TaskObject*, std::int32_t)) {
+  MUSUBI_OMP_CALL();
   run_loop({task, condition, lower, upper, step, without_group, sized_by, number, false, copy});
 }
 MUSUBI_EXPORT void __kmpc_taskloop_5(Place*, GlobalThread, TaskObject* task, std::int32_t condition,
@@ -192,6 +200,7 @@ MUSUBI_EXPORT void __kmpc_taskloop_5(Place*, GlobalThread, TaskObject* task, std
                                      std::int32_t without_group, std::int32_t sized_by, std::uint64_t number,
                                      std::int32_t strict,
                                      void (*copy)(TaskObject*, TaskObject*, std::int32_t)) {
+  MUSUBI_OMP_CALL();
   run_loop({task, condition, lower, upper, step, without_group, sized_by, number, strict != 0, copy});
 }
 

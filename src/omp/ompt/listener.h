@@ -22,6 +22,12 @@ class ToolListener final : public events::Listener {
 
   const void* sync_begins(events::Sync kind, bool waits) noexcept override;
   void sync_ends(events::Sync kind, bool waits, const void* begun) noexcept override;
+  void group_waits() noexcept override;
+  TaskNote* task_made(const events::MadeTask& made, const Dependence* dependences,
+                      std::size_t count) noexcept override;
+  void task_starts(Task& task) noexcept override;
+  void task_returns(Task& task) noexcept override;
+  void task_over(TaskNote* note) noexcept override;
   void mutex_wanted(events::Mutex kind, std::uint64_t id, std::uint32_t hint) noexcept override;
   void mutex_taken(events::Mutex kind, std::uint64_t id) noexcept override;
   void mutex_given_back(events::Mutex kind, std::uint64_t id) noexcept override;

@@ -14,22 +14,39 @@ std::uint64_t unique_id() {
   return rank << 48 | (newest.fetch_add(1, std::memory_order_relaxed) + 1);
 }
 
+void drop(RegionNote* note) noexcept {
+  if (note == nullptr || note->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  drop(note->opener);
+  delete note;
+}
+
+void drop(TaskNote* note) noexcept {
+  if (note == nullptr || note->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  drop(note->parent);
+  drop(note->region);
+  delete note;
+}
+
+TaskNote* new_note(int flags, TaskNote* parent, RegionNote* region, std::uint32_t number) {
+  auto* const note = new TaskNote;
+  note->flags = flags;
+  note->parent = share(parent);
+  note->region = share(region);
+  note->number = number;
+  return note;
+}
+
 TaskNote& note_of(Task& task) {
   if (task.note != nullptr) return *task.note;
-  task.note = new TaskNote;
-  TaskNote& note = *task.note;
   if (&task == &this_thread().initial || task.parent == nullptr) {
-    note.region = new RegionNote;
-    note.flags = ompt_task_initial;
+    task.note = new_note(ompt_task_initial, nullptr, nullptr, 0);
+    task.note->region = new RegionNote;
     events::listener->thread_begins(events::ThreadKind::initial);
   } else {
     TaskNote& parent = note_of(*task.parent);
-    note.parent = &parent;
-    note.region = parent.region;
-    note.number = parent.number;
-    note.flags = ompt_task_explicit;
+    task.note = new_note(ompt_task_explicit, &parent, parent.region, parent.number);
   }
-  return note;
+  return *task.note;
 }
 
 TaskNote& current_note() {

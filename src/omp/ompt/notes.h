@@ -13,20 +13,26 @@
 
 namespace musubi::omp::events {
 
+// Notes are counted: threads leave a region after the thread that opened it, and tasks outlive their
+// creators.
 struct RegionNote {
   ompt_data_t data{};
-  TaskNote* opener = nullptr;  // null: an initial task is the region's only one
+  TaskNote* opener = nullptr;  // counted; null: an initial task is the region's only one
   std::uint32_t size = 1;
   const void* call_site = nullptr;
+  std::atomic<std::uint32_t> references{1};
 };
 
 struct TaskNote {
   ompt_data_t data{};
   ompt_frame_t frame{};
-  TaskNote* parent = nullptr;  // the task that made it, or opened its region; null: an initial task
-  RegionNote* region = nullptr;
+  TaskNote* parent = nullptr;    // counted: made it, or opened its region; null: an initial task
+  RegionNote* region = nullptr;  // counted
+  std::atomic<std::uint32_t> references{1};
   int flags = 0;
   std::uint32_t number = 0;
+  bool is_detachable = false;
+  bool has_started = false;
   // The open work-sharing construct.
   bool works = false;
   Work work = Work::loop_other;
@@ -49,6 +55,15 @@ struct ThreadNote {
 };
 // Thread-local, as the thread's tasks are.
 extern constinit thread_local ThreadNote thread_note;
+
+template <class Note>
+Note* share(Note* note) noexcept {
+  if (note != nullptr) note->references.fetch_add(1, std::memory_order_relaxed);
+  return note;
+}
+void drop(RegionNote* note) noexcept;
+void drop(TaskNote* note) noexcept;
+TaskNote* new_note(int flags, TaskNote* parent, RegionNote* region, std::uint32_t number);
 
 // The note of a task of the calling thread; makes it if the tool has started after the task.
 TaskNote& note_of(Task& task);

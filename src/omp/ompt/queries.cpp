@@ -63,6 +63,9 @@ bool is_told(ompt_callbacks_t event) {
     case ompt_callback_parallel_begin:
     case ompt_callback_parallel_end:
     case ompt_callback_implicit_task:
+    case ompt_callback_task_create:
+    case ompt_callback_task_schedule:
+    case ompt_callback_dependences:
     case ompt_callback_control_tool:
     case ompt_callback_sync_region_wait:
     case ompt_callback_sync_region:

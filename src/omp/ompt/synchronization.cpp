@@ -45,10 +45,19 @@ ompt_wait_id_t id_of(events::Mutex kind, std::uint64_t id) {
   return id != 0 ? id : 1 + static_cast<std::uint64_t>(kind);
 }
 
+// Whether the calling thread leaves a region after the thread that opened it: the tool may have given up the
+// region's data.
+bool leaves_late(const TaskNote& note) {
+  const ImplicitTask& task = implicit_task();
+  return task.parent == nullptr || task.parent->note != note.region->opener;
+}
+
 // A reduction has a callback of its own, and no wait.
 void tell(events::Sync kind, bool waits, ompt_scope_endpoint_t endpoint, const void* call_site) noexcept {
   TaskNote& note = current_note();
-  ompt_data_t* const region = &note.region->data;
+  ompt_data_t* region = &note.region->data;
+  if (kind == events::Sync::end_of_region && endpoint == ompt_scope_end && leaves_late(note))
+    region = nullptr;
   const ompt_sync_region_t told = sync_kinds[static_cast<std::size_t>(kind)];
   if (kind == events::Sync::reduction) {
     return call<ompt_callback_sync_region_t>(ompt_callback_reduction, told, endpoint, region, &note.data,
@@ -69,19 +78,27 @@ const void* ToolListener::sync_begins(events::Sync kind, bool waits) noexcept {
   if (is_barrier(kind)) work_ends();
   const bool ends_region = kind == events::Sync::end_of_region;
   const void* const call_site = ends_region ? note.region->call_site : events::entry.call_site;
-  if (!ends_region && note.frame.enter_frame.ptr == nullptr) {
+  if (waits && !ends_region && note.frame.enter_frame.ptr == nullptr) {
     note.frame.enter_frame.ptr = const_cast<void*>(events::entry.frame);
     note.frame.enter_frame_flags = ompt_frame_runtime | ompt_frame_framepointer;
   }
   tell(kind, waits, ompt_scope_begin, call_site);
-  thread_note.state = sync_states[static_cast<std::size_t>(kind)];
+  if (waits) thread_note.state = sync_states[static_cast<std::size_t>(kind)];
   return call_site;
 }
 
 void ToolListener::sync_ends(events::Sync kind, bool waits, const void* begun) noexcept {
   thread_note.state = working_state();
   tell(kind, waits, ompt_scope_end, begun);
-  current_note().frame.enter_frame.ptr = nullptr;
+  if (kind != events::Sync::end_of_region) current_note().frame.enter_frame.ptr = nullptr;
+}
+
+void ToolListener::group_waits() noexcept {
+  TaskNote& note = current_note();
+  call<ompt_callback_sync_region_t>(ompt_callback_sync_region_wait, ompt_sync_region_taskgroup,
+                                    ompt_scope_begin, &note.region->data, &note.data,
+                                    events::entry.call_site);
+  thread_note.state = ompt_state_wait_taskgroup;
 }
 
 void ToolListener::mutex_wanted(events::Mutex kind, std::uint64_t id, std::uint32_t hint) noexcept {

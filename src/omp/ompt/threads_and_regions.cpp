@@ -19,8 +19,7 @@ void end_initial_task() noexcept {
   if (note == nullptr) return;
   call<ompt_callback_implicit_task_t>(ompt_callback_implicit_task, ompt_scope_end, nullptr, &note->data, 0u,
                                       1u, static_cast<int>(ompt_task_initial));
-  delete note->region;
-  delete note;
+  drop(note);
 }
 
 // Ends a thread that the program made itself.
@@ -60,7 +59,10 @@ void ToolListener::thread_ends() noexcept {
 RegionNote* ToolListener::region_begins(std::uint32_t threads, std::uint32_t size,
                                         const void* call_site) noexcept {
   TaskNote& opener = current_note();
-  auto* const region = new RegionNote{{}, &opener, size, call_site};
+  auto* const region = new RegionNote;
+  region->opener = share(&opener);
+  region->size = size;
+  region->call_site = call_site;
   opener.frame.enter_frame.ptr = const_cast<void*>(events::entry.frame);
   opener.frame.enter_frame_flags = frame_flags;
   call<ompt_callback_parallel_begin_t>(ompt_callback_parallel_begin, &opener.data, &opener.frame,
@@ -75,17 +77,14 @@ void ToolListener::region_ends(RegionNote* region) noexcept {
   call<ompt_callback_parallel_end_t>(ompt_callback_parallel_end, &region->data, &opener.data, region_flags,
                                      region->call_site);
   opener.frame.enter_frame.ptr = nullptr;
-  delete region;
+  drop(region);
 }
 
 void ToolListener::member_begins(ImplicitTask& task) noexcept {
   if (task.region_note == nullptr) return;  // the region is older than the tool
-  task.note = new TaskNote;
+  if (!thread_note.has_begun) thread_begins(events::ThreadKind::worker);
+  task.note = new_note(ompt_task_implicit, task.region_note->opener, task.region_note, task.number);
   TaskNote& note = *task.note;
-  note.region = task.region_note;
-  note.parent = note.region->opener;
-  note.flags = ompt_task_implicit;
-  note.number = task.number;
   thread_note.state = ompt_state_work_parallel;
   call<ompt_callback_implicit_task_t>(ompt_callback_implicit_task, ompt_scope_begin, &note.region->data,
                                       &note.data, task.size, task.number,
@@ -99,7 +98,7 @@ void ToolListener::member_ends(ImplicitTask& task) noexcept {
   call<ompt_callback_implicit_task_t>(ompt_callback_implicit_task, ompt_scope_end, nullptr, &note->data, 0u,
                                       task.number, static_cast<int>(ompt_task_implicit));
   thread_note.state = ompt_state_idle;
-  delete note;
+  drop(note);
 }
 
 void ToolListener::code_runs(const void* frame) noexcept {

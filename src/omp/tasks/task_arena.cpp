@@ -32,7 +32,7 @@ void TaskArena::open(std::uint32_t seats, std::uint32_t near_root) {
 }
 
 void TaskArena::close() noexcept {
-  session_.fetch_add(1);
+  opening_.fetch_add(1);
   while (helpers_.load() != 0) ::sched_yield();
 }
 
@@ -96,9 +96,23 @@ TaskRecord* TaskArena::take_common(const Family* within, std::int32_t priority_l
   return nullptr;
 }
 
-std::uint32_t TaskArena::take_for_thief(std::span<TaskRecord*> taken) noexcept {
+namespace {
+
+bool is_inside(const TaskGroup* group, const TaskGroup& outer) noexcept {
+  while (group != nullptr && group != &outer) group = group->outer;
+  return group != nullptr;
+}
+
+}  // namespace
+
+std::uint32_t TaskArena::take_for_thief(std::span<TaskRecord*> taken, const TaskGroup* below) noexcept {
   std::uint32_t count = 0;
-  const auto can_travel = [](const TaskRecord& record) { return record.can_travel(); };
+  const auto can_travel = [below](const TaskRecord& record) {
+    // A task from another rank goes back there only: its chain of ranks would hide it from the thread that
+    // waits for it.
+    if (below == nullptr) return record.can_travel() && !record.is_foreign;
+    return record.can_travel() && is_inside(record.group, *below);
+  };
   for (bool found = true; found && count < taken.size();) {
     found = false;
     for (std::uint32_t i = 0; i < seat_count_ && count < taken.size(); ++i) {
@@ -112,7 +126,7 @@ std::uint32_t TaskArena::take_for_thief(std::span<TaskRecord*> taken) noexcept {
   const Held held(common_lock_);
   for (TaskRecord** place = &common_; *place != nullptr && count < taken.size();) {
     TaskRecord* const record = *place;
-    if (!record->can_travel()) {
+    if (!can_travel(*record)) {
       place = &record->next;
       continue;
     }

@@ -34,8 +34,11 @@ class OtherRanks {
   // Result: whether it changed anything that the thread could wait for; if not, it sleeps until the arena's
   // bell rings. Any thread of the rank.
   virtual bool work_for(TaskSeat& seat, const Family* within) noexcept = 0;
-  // A foreign record's function has returned, and its data are freed. The record is the implementation's.
-  virtual void foreign_task_ended(TaskRecord& record) noexcept = 0;
+  // A foreign task's function has taken so long on its processor.
+  virtual void note_foreign_work(std::uint64_t ns) noexcept = 0;
+  // A foreign record's function has returned, and its data are freed. `here`: on this rank, which is about to
+  // count it in its group, too.
+  virtual void foreign_task_ended(TaskRecord& record, bool here) noexcept = 0;
   // The last task of a group of kind subtree has ended. The group is the implementation's.
   virtual void subtree_ended(TaskGroup& group) noexcept = 0;
   // This rank has more ready tasks than hungry threads: called by a member that has just put one.
@@ -60,7 +63,7 @@ class TaskArena {
   // After the last task has ended: waits for helpers that still look for one.
   void close() noexcept;
   // Numbers the times from open() to close().
-  std::uint32_t session() const noexcept { return session_.load(); }
+  std::uint32_t opening() const noexcept { return opening_.load(); }
   // A member that may look for tasks though the region can end in that time.
   class Helper {
    public:
@@ -68,8 +71,8 @@ class TaskArena {
     ~Helper() { arena_.helpers_.fetch_sub(1, std::memory_order_release); }
     Helper(const Helper&) = delete;
     Helper& operator=(const Helper&) = delete;
-    // Whether the session still lasts; it then lasts during the scope.
-    bool is_in(std::uint32_t session) const noexcept { return arena_.session_.load() == session; }
+    // Whether that time still lasts; it then lasts during the scope.
+    bool is_in(std::uint32_t opening) const noexcept { return arena_.opening_.load() == opening; }
 
    private:
     TaskArena& arena_;
@@ -104,8 +107,9 @@ class TaskArena {
   void give_up_deque(TaskSeat& own) noexcept;
 
   // For other ranks: the oldest tasks that can travel, at most as many as `taken` has room. They still count
-  // here. Result: their number. Any thread, blocks for nothing.
-  std::uint32_t take_for_thief(std::span<TaskRecord*> taken) noexcept;
+  // here. `below`: null, or only tasks inside that group. Result: their number. Any thread, blocks for
+  // nothing.
+  std::uint32_t take_for_thief(std::span<TaskRecord*> taken, const TaskGroup* below) noexcept;
   // Another rank has fulfilled the event: a member tells its task, after it has acquired what that rank
   // released. Rings the bell. Any thread.
   void post(TaskEvent& event) noexcept;
@@ -130,7 +134,7 @@ class TaskArena {
   std::uint32_t seat_count_ = 0;
   std::uint32_t seats_made_ = 0;
   TaskSeat** seats_ = nullptr;
-  std::atomic<std::uint32_t> session_{0};
+  std::atomic<std::uint32_t> opening_{0};
   alignas(64) std::atomic<std::uint32_t> helpers_{0};
   alignas(64) std::atomic<std::uint32_t> hungry_ranks_{0};
   std::atomic<TaskEvent*> posted_{nullptr};

@@ -30,6 +30,7 @@ struct TaskGroup {
   // The variables of the group's reductions and those of the groups around it; null: as `outer`.
   TaskReductions* reductions = nullptr;
   void* kmp_reductions = nullptr;  // the same for reductions of LLVM's interface
+  const void* begun = nullptr;     // the construct, for a tool
   // Deferred tasks whose innermost group this is.
   Countdown unfinished;
 };

@@ -9,6 +9,9 @@
 
 namespace musubi::omp {
 
+namespace events {
+struct TaskNote;
+}
 class DependenceNode;
 class Family;
 class TaskEvent;
@@ -50,9 +53,10 @@ struct TaskRecord {
   TaskAbi abi = TaskAbi::plain;
   bool final = false;
   bool untied = false;
-  bool owns_data = true;     // `data` is freed at the end
-  bool is_foreign = false;   // came from another rank, which hears of its end
-  std::uint64_t origin = 0;  // of a foreign task: what its rank calls it
+  bool owns_data = true;             // `data` is freed at the end
+  bool is_foreign = false;           // came from another rank, which hears of its end
+  events::TaskNote* note = nullptr;  // of this rank's tool; no meaning in a foreign record
+  std::uint64_t origin = 0;          // of a foreign task: what its rank calls it
   Settings settings;
   alignas(16) std::array<std::byte, inline_bytes_max> inline_data;
 

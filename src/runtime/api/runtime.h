@@ -21,6 +21,7 @@
 #include "runtime/api/remote_calls.h"
 #include "runtime/api/segments.h"
 #include "runtime/api/synchronization.h"
+#include "runtime/api/task_travel.h"
 #include "runtime/api/threads.h"
 #include "runtime/api/words.h"
 #include "trace/counters.h"
@@ -85,6 +86,7 @@ class Runtime {
   Ending& ending() const noexcept { return *interfaces_.ending; }
   GlobalMemory& global_memory() const noexcept { return *interfaces_.global_memory; }
   Segments& segments() const noexcept { return *interfaces_.segments; }
+  TaskTravel& task_travel() const noexcept { return *interfaces_.task_travel; }
 
  protected:
   struct Interfaces {
@@ -98,6 +100,7 @@ class Runtime {
     Ending* ending = nullptr;
     GlobalMemory* global_memory = nullptr;
     Segments* segments = nullptr;
+    TaskTravel* task_travel = nullptr;
   };
 
   // The derived class owns `settings` and `counters`.

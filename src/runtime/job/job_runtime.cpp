@@ -21,6 +21,7 @@
 #include "runtime/job/job_room.h"
 #include "runtime/job/job_segments.h"
 #include "runtime/job/job_synchronization.h"
+#include "runtime/job/job_task_travel.h"
 #include "runtime/job/job_threads.h"
 #include "runtime/job/job_words.h"
 #include "runtime/job/one_memory.h"
@@ -63,6 +64,7 @@ class JobRuntime final : private OwnContext, public Runtime {
     JobMemory memory;
     JobMessages messages;
     JobRemoteCalls calls;
+    JobTaskTravel travel;
     Statistics statistics;
     JobEnding ending;
     JobGlobalMemory global_memory;
@@ -146,6 +148,7 @@ JobRuntime::Parts::Parts(JobContext& job, JobDevices& devices, StaticData& stati
       memory(job, devices, static_data, protocol, words, synchronization),
       messages(devices.fabric(), threads),
       calls(job, devices.fabric(), threads),
+      travel(job, devices, threads, protocol, synchronization, calls),
       statistics(job, words, synchronization, races, devices.vm_driver()),
       ending(job, devices.fabric(), statistics),
       global_memory(devices.fabric(), devices.files().global(), job.plan.global_bytes),
@@ -156,6 +159,7 @@ JobRuntime::Parts::Parts(JobContext& job, JobDevices& devices, StaticData& stati
 JobRuntime::~JobRuntime() {
   if (!parts_) return;
   parts_->room.stop();
+  parts_->travel.stop();
   parts_->synchronization.stop_background();
 }
 
@@ -179,7 +183,8 @@ Result<void> JobRuntime::open() {
         .remote_calls = &parts.calls,
         .ending = &parts.ending,
         .global_memory = &parts.global_memory,
-        .segments = &parts.segments});
+        .segments = &parts.segments,
+        .task_travel = &parts.travel});
   // No rank may send before all ranks listen.
   if (auto all = job.bootstrap->all_gather("listening"); !all) return all.error();
   parts.threads.attach();

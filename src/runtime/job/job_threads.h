@@ -116,12 +116,13 @@ class JobThreads final : public Threads {
   bool has_outsiders() const noexcept { return outsiders_.load() != 0; }
   // Whether only threads of teams may touch shared memory.
   bool knows_all() const noexcept { return !has_outsiders() && !activity_.expects_others(); }
+  // Threads of the runtime release and acquire next to the program's, from now on.
+  void add_assistant() noexcept { has_assistant_.store(true); }
   sync::RankActivity& activity() noexcept { return activity_; }
   class Operation {
    public:
     explicit Operation(JobThreads& threads)
-        : operation_(threads.activity_,
-                     [&] { return threads.stacks_.in_use() > 1 || !threads.knows_all(); }) {}
+        : operation_(threads.activity_, [&] { return threads.has_siblings(); }) {}
     bool siblings() const { return operation_.siblings(); }
 
    private:
@@ -137,12 +138,14 @@ class JobThreads final : public Threads {
   bool share_cores() const noexcept { return yields_.load(std::memory_order_relaxed) != 0; }
 
  private:
+  bool has_siblings() const noexcept { return stacks_.in_use() > 1 || !knows_all() || has_assistant_.load(); }
   void watch_guard(const ThreadStack& stack);
 
   JobContext& job_;
   JobDevices& devices_;
   StackSlots stacks_;
   std::atomic<std::size_t> outsiders_{0};
+  std::atomic<bool> has_assistant_{false};
   sync::RankActivity activity_;
   std::atomic<std::uint32_t> spin_checks_;
   std::atomic<std::uint32_t> yields_;

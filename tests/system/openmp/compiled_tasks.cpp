@@ -64,7 +64,7 @@ void untied() {
 #pragma omp parallel
 #pragma omp single
   for (int i = 0; i < 20; ++i) {
-#pragma omp task untied shared(sum) firstprivate(i)
+#pragma omp task untied shared(sum) firstprivate(i) if (i % 2 == 0)
     {
       int part = i;
 #pragma omp task shared(part)

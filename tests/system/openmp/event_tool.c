@@ -12,6 +12,7 @@ enum Count {
   ended_threads,
   regions,
   members,
+  ended_members,
   work,
   chunks,
   barriers,
@@ -34,10 +35,10 @@ enum Count {
   counts
 };
 static const char* const names[counts] = {
-    "threads",   "ended_threads", "regions",    "members",    "work",    "chunks",
-    "barriers",  "region_ends",   "taskwaits",  "taskgroups", "mutexes", "nested",
-    "locks",     "cancels",       "reductions", "masked",     "created", "started",
-    "completed", "dependences",   "edges",      "controls",   "errors"};
+    "threads", "ended_threads", "regions",     "members",    "ended_members", "work",
+    "chunks",  "barriers",      "region_ends", "taskwaits",  "taskgroups",    "mutexes",
+    "nested",  "locks",         "cancels",     "reductions", "masked",        "created",
+    "started", "completed",     "dependences", "edges",      "controls",      "errors"};
 static _Atomic long counted[counts];
 
 static ompt_get_unique_id_t unique_id;
@@ -47,16 +48,18 @@ static ompt_get_state_t state;
 static ompt_get_thread_data_t thread_data;
 
 // What a thread is inside of, innermost last.
-enum Scope { initial_task = 1, region, member, construct, sync, sync_wait };
+enum Scope { initial_task = 1, region, member, construct, sync_scope, wait_scope };
+struct RegionState {
+  _Atomic int begun, ended;
+};
 struct ThreadState {
   int depth;
   int scopes[256];
   ompt_wait_id_t wanted;
   int held;
   ompt_wait_id_t locks[64];
-};
-struct RegionState {
-  _Atomic int begun, ended;
+  int inside;
+  struct RegionState* regions[16];
 };
 
 static void fail(const char* what, long detail) {
@@ -81,7 +84,7 @@ static void scope(enum Scope which, ompt_scope_endpoint_t endpoint) {
     if (thread->depth == 256) fail("too many scopes", which);
     thread->scopes[thread->depth++] = which;
   } else {
-    if (thread->depth == 0 || thread->scopes[--thread->depth] != which)
+    if (thread->depth == 0 || thread->scopes[--thread->depth] != (int)which)
       fail("the end of another scope", which);
   }
 }
@@ -114,10 +117,9 @@ static void on_parallel_begin(ompt_data_t* task, const ompt_frame_t* frame, ompt
 static void on_parallel_end(ompt_data_t* data, ompt_data_t* task, int flags, const void* call_site) {
   (void)flags, (void)call_site;
   struct RegionState* const of = data->ptr;
-  if (of->begun == 0 || of->begun != of->ended)
-    fail("a region ends before its members", of->begun - of->ended);
+  // Other threads may leave after the one that opened it, so the state stays.
+  if (of->begun == 0 || of->ended == 0) fail("a region ends before its members", of->begun - of->ended);
   if (task->value == 0) fail("the task of a region's end", 0);
-  free(of);
   scope(region, ompt_scope_end);
 }
 
@@ -132,6 +134,8 @@ static void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* region
     struct RegionState* const of = region_data->ptr;
     if (of == NULL || number >= size) fail("a member of no region", number);
     of->begun++;
+    if (self()->inside == 16) fail("too many regions", number);
+    self()->regions[self()->inside++] = of;
     task->value = unique_id();
     count(members);
     scope(member, endpoint);
@@ -142,13 +146,11 @@ static void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t* region
     return;
   }
   if (task->value == 0) fail("data of a member", 0);
-  // The region's data are no argument of the end.
-  ompt_data_t *own, *of_region;
-  int number_told;
-  if (task_info(0, NULL, &own, NULL, &of_region, &number_told) != 2 || own != task ||
-      number_told != (int)number)
-    fail("the information on a task", number_told);
-  ((struct RegionState*)of_region->ptr)->ended++;
+  // The region's data are no argument of the end, and other threads may have left it.
+  struct ThreadState* const thread = self();
+  if (thread->inside == 0) fail("the end of a member that has not begun", number);
+  thread->regions[--thread->inside]->ended++;
+  count(ended_members);
   scope(member, endpoint);
 }
 
@@ -156,6 +158,9 @@ static void on_work(ompt_work_t kind, ompt_scope_endpoint_t endpoint, ompt_data_
                     ompt_data_t* task, uint64_t iterations, const void* call_site) {
   (void)kind, (void)iterations;
   if (region_data == NULL || task->value == 0 || call_site == NULL) fail("data of a construct", kind);
+  ompt_data_t *own = NULL, *of_region = NULL;
+  if (task_info(0, NULL, &own, NULL, &of_region, NULL) != 2 || own != task || of_region != region_data)
+    fail("the information on a task", kind);
   if (endpoint == ompt_scope_begin) count(work);
   scope(construct, endpoint);
 }
@@ -173,8 +178,11 @@ static void on_dispatch(ompt_data_t* region_data, ompt_data_t* task, ompt_dispat
 
 static void on_sync(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t* region_data,
                     ompt_data_t* task, const void* call_site) {
-  if (region_data == NULL || task->value == 0 || call_site == NULL) fail("data of a synchronisation", kind);
-  scope(sync, endpoint);
+  // A thread may leave the end of a region late.
+  const int ends_region = kind == ompt_sync_region_barrier_implicit_parallel;
+  if (task->value == 0) fail("the task of a synchronisation", kind);
+  if (!ends_region && (region_data == NULL || call_site == NULL)) fail("data of a synchronisation", kind);
+  scope(sync_scope, endpoint);
   if (endpoint == ompt_scope_begin) return;
   count(kind == ompt_sync_region_taskwait                    ? taskwaits
         : kind == ompt_sync_region_taskgroup                 ? taskgroups
@@ -187,8 +195,9 @@ static void on_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, omp
   (void)region_data, (void)task, (void)call_site;
   const struct ThreadState* const thread = self();
   const int outer = endpoint == ompt_scope_begin ? 1 : 2;
-  if (thread->depth < outer || thread->scopes[thread->depth - outer] != sync) fail("a wait of nothing", kind);
-  scope(sync_wait, endpoint);
+  if (thread->depth < outer || thread->scopes[thread->depth - outer] != sync_scope)
+    fail("a wait of nothing", kind);
+  scope(wait_scope, endpoint);
 }
 
 static void on_reduction(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t* region_data,
@@ -320,8 +329,7 @@ static int initialise(ompt_function_lookup_t look_up, int device, ompt_data_t* d
   thread_data = (ompt_get_thread_data_t)look_up("ompt_get_thread_data");
   if (look_up("ompt_nothing") != NULL) fail("a function of no name", 0);
 #define SET(event, function) \
-  if (set(event, (ompt_callback_t)function) < ompt_set_sometimes) fmt_missing(#event)
-#define fmt_missing(name) fprintf(stderr, "tool: never told of %s\n", name)
+  if (set(event, (ompt_callback_t)function) < ompt_set_sometimes) fprintf(stderr, "tool: no " #event "\n")
   SET(ompt_callback_thread_begin, on_thread_begin);
   SET(ompt_callback_thread_end, on_thread_end);
   SET(ompt_callback_parallel_begin, on_parallel_begin);
@@ -352,6 +360,7 @@ static int initialise(ompt_function_lookup_t look_up, int device, ompt_data_t* d
 static void finalise(ompt_data_t* data) {
   if (data->value != 7) fail("the tool's data", (long)data->value);
   if (counted[threads] != counted[ended_threads]) fail("threads that have not ended", counted[threads]);
+  if (counted[members] != counted[ended_members]) fail("members that have not ended", counted[members]);
   if (counted[created] != counted[completed]) fail("tasks that have not ended", counted[created]);
   char line[1024];
   int at = snprintf(line, sizeof line, "tool:");
@@ -362,5 +371,5 @@ static void finalise(ompt_data_t* data) {
 
 ompt_start_tool_result_t* ompt_start_tool(unsigned version, const char* runtime) {
   static ompt_start_tool_result_t result = {initialise, finalise, {0}};
-  return version < 201811 || runtime == NULL ? NULL : &result;
+  return version == 0 || runtime == NULL ? NULL : &result;
 }

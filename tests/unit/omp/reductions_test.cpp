@@ -65,8 +65,6 @@ struct Copy {
   bool reduce(CopiesStay stay) { return omp::reduce(omp::implicit_task(), list, &combine_sums, stay); }
 };
 
-INSTANTIATE_TEST_SUITE_P(Jobs, Constructs, all_shapes, shape_name);
-
 TEST_P(Constructs, one_thread_gets_the_copies_of_all) {
   const auto body = [] {
     constexpr int rounds = 50;

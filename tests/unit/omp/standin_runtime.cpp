@@ -211,7 +211,7 @@ struct MainArguments {
 // The main thread of a rank, on a stack that all ranks see.
 void* main_of_rank(void* argument) {
   auto& arguments = *static_cast<MainArguments*>(argument);
-  omp::start(*arguments.runtime, true);
+  omp::start(*arguments.runtime, {});
   omp::set_shared_allocator({&shared_allocate, [](void*) {}});
   omp::adopt_main_thread(arguments.stack, __builtin_frame_address(0));
   if (arguments.runtime->self().value != 0) {

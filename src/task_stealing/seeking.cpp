@@ -1,0 +1,205 @@
+// The assistant's part of Stealing: asks for tasks, and sends tasks to ranks that wait; meetings.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/check.h"
+#include "task_stealing/stealing.h"
+
+namespace musubi::task_stealing {
+
+using trace::Counter;
+
+namespace {
+
+constexpr std::uint16_t tasks_wanted = 4;
+
+}  // namespace
+
+// Reports for the victim go with the question. Result: tasks that came.
+Task<std::uint32_t> Stealing::ask(Rank victim, std::uint64_t below, bool parks) {
+  ParcelWriter parcel;
+  const std::optional<std::uint64_t> epoch = add_reports(victim, parcel);
+  if (epoch) {
+    if (!hooks_.injected(InjectedBug::reported_before_release)) co_await cover(*epoch);
+    add_news(victim, parcel);
+  }
+  parcel.head.stamp = order_.acquired(victim);
+  parcel.head.wanted = tasks_wanted;
+  parcel.head.below = below;
+  parcel.head.parks = parks;
+  std::array<std::byte, message_bytes_max> answer;
+  const Calls::Answer got = co_await calls_.ask(victim, parcel.bytes(), answer);
+  const auto view = ParcelView::of(std::span<const std::byte>(answer).first(got.bytes));
+  MUSUBI_CHECK(view, "rank %u: its answer to a question for tasks is damaged", victim.value);
+  note_stamp(victim, view->head.stamp);
+  const std::uint32_t tasks = view->head.tasks;
+  if (below == 0) victims_.note(victim, view->head.load, tasks != 0);
+  if (tasks == 0) {
+    counters_.add(Counter::tasks_refused);
+    co_return 0;
+  }
+  if (view->head.has_news) co_await order_.acquire(victim, view->news);
+  payoff_.note_steal(got.elapsed_ns, tasks);
+  const bool is_near = std::find(place_.near.begin(), place_.near.end(), victim) != place_.near.end();
+  counters_.add(is_near ? Counter::tasks_stolen_near : Counter::tasks_stolen_far, tasks);
+  accept(victim, *view, below == 0 ? 0 : absent_.task_of(below, victim));
+  co_return tasks;
+}
+
+// Leapfrogging: tasks that a stolen task has made, for the thread that waits for that task; again after
+// pauses that double, until the task has ended. Each wish is asked for once in a turn, so that reports do not
+// starve. Result: as turn().
+Task<std::uint64_t> Stealing::ask_for_wanted(std::uint64_t now_ns) {
+  constexpr std::uint64_t first_pause_ns = 200'000, longest_pause_ns = 10'000'000;
+  std::vector<std::uint64_t> wanted;
+  {
+    const Held held(lock_);
+    if (wanted_.empty()) co_return until_bell;
+    if (now_ns < next_wish_ns_) co_return next_wish_ns_ - now_ns;
+    wanted.swap(wanted_);
+  }
+  bool any = false;
+  bool all = true;
+  for (const std::uint64_t task : wanted) {
+    const auto where = absent_.find(task);
+    if (!where) continue;
+    const std::uint32_t tasks = co_await ask(where->thief, where->number, false);
+    any = any || tasks != 0;
+    if (tasks != 0) continue;
+    all = false;
+    const Held held(lock_);
+    if (std::find(wanted_.begin(), wanted_.end(), task) == wanted_.end()) wanted_.push_back(task);
+  }
+  wish_pause_ns_ = any ? first_pause_ns : std::clamp(wish_pause_ns_ * 2, first_pause_ns, longest_pause_ns);
+  next_wish_ns_ = now_ns + wish_pause_ns_;
+  co_return all ? until_bell : wish_pause_ns_;
+}
+
+Task<> Stealing::wait_at_neighbours() {
+  for (std::uint32_t i = 0; i < victims_.neighbours(); ++i) {
+    const std::uint32_t tasks = co_await ask(victims_.neighbour(i), 0, true);
+    if (tasks != 0) co_return;
+  }
+  parked_.store(true);
+}
+
+// Result: as turn().
+Task<std::uint64_t> Stealing::seek(std::uint64_t now_ns) {
+  if (!tasks_.is_hungry()) {
+    parked_.store(false);
+    victims_.begin();
+    co_return until_bell;
+  }
+  if (parked_.load()) co_return until_bell;
+  if (pushed_.exchange(false)) {
+    payoff_.note_push();
+    rest_until_ns_ = now_ns + payoff_.pause_ns();
+  }
+  if (now_ns < rest_until_ns_ && !habits_.always) co_return rest_until_ns_ - now_ns;
+  const std::optional<Rank> victim = victims_.next();
+  if (!victim) {
+    co_await wait_at_neighbours();
+    victims_.begin();
+    co_return parked_.load() ? until_bell : 0;
+  }
+  const std::uint32_t tasks = co_await ask(*victim, 0, false);
+  if (tasks != 0) rest_until_ns_ = now_ns + payoff_.pause_ns();
+  co_return tasks == 0 ? 0 : until_bell;
+}
+
+std::optional<Rank> Stealing::next_waiting() {
+  const Held held(lock_);
+  for (std::uint32_t rank = 0; rank < place_.ranks; ++rank) {
+    if (peers_[rank].waits) return Rank{rank};
+  }
+  return std::nullopt;
+}
+
+Task<> Stealing::push() {
+  if (hooks_.injected(InjectedBug::thief_asleep_with_work)) co_return;
+  while (is_awaited() && tasks_.load() != 0) {
+    const std::optional<Rank> to = next_waiting();
+    if (!to) co_return;
+    ParcelWriter parcel;
+    std::vector<Packed> packed;
+    co_await add_tasks(*to, (tasks_.load() + 1) / 2, nullptr, parcel, &packed);
+    if (packed.empty()) co_return;  // taken by threads of this rank in the meantime
+    count_waiting(*to, false);
+    parcel.head.stamp = order_.acquired(*to);
+    std::array<std::byte, message_bytes_max> answer;
+    const Calls::Answer got = co_await calls_.ask(*to, parcel.bytes(), answer);
+    const auto view = ParcelView::of(std::span<const std::byte>(answer).first(got.bytes));
+    MUSUBI_CHECK(view, "rank %u: its answer to tasks is damaged", to->value);
+    note_stamp(*to, view->head.stamp);
+    if (!view->head.refused) continue;
+    for (const Packed& task : packed) {
+      const auto back = absent_.cancel(task.number, *to);
+      MUSUBI_CHECK(back, "rank %u refused a task and ran it", to->value);
+      tasks_.put_back(*back);
+    }
+  }
+}
+
+Task<std::uint64_t> Stealing::turn(std::uint64_t now_ns) {
+  const std::uint64_t wish_pause_ns = co_await ask_for_wanted(now_ns);
+  const std::uint64_t pause_ns = std::min(wish_pause_ns, co_await seek(now_ns));
+  co_await send_reports();
+  co_await push();
+  co_return pause_ns;
+}
+
+// ---- meetings ----
+
+Task<> Stealing::send_step(Rank to, Step step, std::uint64_t meeting) {
+  ParcelWriter parcel;
+  parcel.head.step = step;
+  parcel.head.meeting = meeting;
+  parcel.head.stamp = order_.acquired(to);
+  std::array<std::byte, message_bytes_max> answer;
+  const Calls::Answer got = co_await calls_.ask(to, parcel.bytes(), answer);
+  MUSUBI_CHECK(ParcelView::of(std::span<const std::byte>(answer).first(got.bytes)),
+               "rank %u: its answer at a meeting is damaged", to.value);
+}
+
+// No rank waits for tasks any more.
+void Stealing::begin_next_meeting() {
+  while (const std::optional<Rank> peer = next_waiting()) count_waiting(*peer, false);
+  parked_.store(false);
+  tasks_.meeting_over();
+}
+
+Task<std::uint64_t> Stealing::come() {
+  const std::uint64_t number = meeting_.number();
+  const Meeting::Next next = meeting_.come();
+  if (next == Meeting::Next::tell_parent) co_await send_step(meeting_.parent(), Step::done, number);
+  if (next == Meeting::Next::over) begin_next_meeting();
+  co_return number;
+}
+
+Task<> Stealing::pass_on(std::uint64_t meeting) {
+  for (std::uint32_t i = 0; i < meeting_.children(); ++i)
+    co_await send_step(meeting_.child(i), Step::go_on, meeting);
+}
+
+// Result: false if the step cannot be true.
+Task<bool> Stealing::take_step(Rank from, const ParcelHead& head) {
+  if (head.step == Step::go_on) {
+    const bool is_parent = place_.self != Rank{0} && from == meeting_.parent();
+    if (!is_parent || !meeting_.go_on(head.meeting)) co_return false;
+    begin_next_meeting();
+    co_return true;
+  }
+  const bool is_child = from.value > place_.self.value && Rank{(from.value - 1) / 2} == place_.self;
+  bool refused = !is_child;
+  Meeting::Next next = Meeting::Next::wait;
+  if (is_child) next = meeting_.child_done(head.meeting, refused);
+  if (next == Meeting::Next::tell_parent) {
+    co_await send_step(meeting_.parent(), Step::done, head.meeting);
+  } else if (next == Meeting::Next::over) {
+    begin_next_meeting();
+  }
+  co_return !refused;
+}
+
+}  // namespace musubi::task_stealing

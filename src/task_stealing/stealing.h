@@ -1,0 +1,164 @@
+// Tasks that travel between ranks: a rank whose threads wait asks other ranks for tasks, runs them, and
+// reports their ends (docs/design/tasks.md). No I/O, no clock, no thread of its own:
+//
+// - members, the threads that make and run tasks, call the functions that do not wait;
+// - one assistant of the rank calls turn() again and again, and sleeps in between until the bell rings;
+// - answer() serves the messages of other ranks, on any thread, several at once.
+//
+// A task that no rank steals costs no release. The victim releases when it is robbed, unless a release covers
+// the writes before the task's creation already; the thief releases before it reports, mostly once, when the
+// task and all that it made have ended.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/spin_lock.h"
+#include "base/task.h"
+#include "hooks/hooks.h"
+#include "task_stealing/absent_tasks.h"
+#include "task_stealing/meeting.h"
+#include "task_stealing/parcel.h"
+#include "task_stealing/payoff.h"
+#include "task_stealing/ports.h"
+#include "task_stealing/victims.h"
+#include "trace/counters.h"
+
+namespace musubi::task_stealing {
+
+struct Place {
+  Rank self;
+  std::uint32_t ranks = 1;
+  std::vector<Rank> near;  // the other ranks of this host
+  std::uint64_t seed = 0;
+};
+
+struct Habits {
+  bool always = false;  // steals whether that pays or not
+};
+
+// One object per rank. Everything that the constructor gets outlives it.
+class Stealing {
+ public:
+  struct Ports {
+    Calls& calls;
+    Order& order;
+    LocalTasks& tasks;
+    Bell& bell;
+    trace::Counters& counters;
+  };
+  Stealing(Place place, const Habits& habits, Ports ports, Hooks hooks = {});
+
+  // ---- members: any thread, no wait ----
+  //
+  // For a task that is being made: a release that begins from now on covers its creator's writes.
+  std::uint64_t epoch() const noexcept {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return releases_begun_.load(std::memory_order_seq_cst);
+  }
+  // A stolen task has ended, or all that it made has, or both; or an event of another rank is fulfilled.
+  void report(const StolenFrom& from, Reported what);
+  // A stolen task has run so long on its processor, waits not counted.
+  void note_work(std::uint64_t ns) noexcept { payoff_.note_work(ns); }
+  // A thread waits and finds no task here that it may run.
+  void note_hungry() noexcept { bell_.ring(); }
+  // A thread waits for a task that has left: asks its thief for tasks that it has made.
+  void want_back(std::uint64_t task);
+  // Whether another rank waits for tasks of this one. Cheap.
+  bool is_awaited() const noexcept { return awaited_.load(std::memory_order_relaxed) != 0; }
+  // There are more tasks than threads here, and is_awaited().
+  void note_surplus() noexcept { bell_.ring(); }
+
+  // ---- meetings: one thread per rank at a time ----
+  //
+  // The rank's threads have come, and its tasks have ended, as have all that left. Result: the number for the
+  // following two. The meeting may be over at once.
+  Task<std::uint64_t> come();
+  bool is_over(std::uint64_t meeting) const noexcept { return meeting_.is_over(meeting); }
+  // Call it once is_over(): tells the next ranks.
+  Task<> pass_on(std::uint64_t meeting);
+
+  // ---- the assistant ----
+  //
+  // Sends and asks whatever is due. Result: nanoseconds until the next call, unless the bell rings earlier.
+  static constexpr std::uint64_t until_bell = ~std::uint64_t{0};
+  Task<std::uint64_t> turn(std::uint64_t now_ns);
+
+  // ---- messages of other ranks ----
+  //
+  // Result: bytes of the answer; none: the message is damaged, and nothing of it was used.
+  Task<std::optional<std::size_t>> answer(Rank from, std::span<const std::byte> request,
+                                          std::span<std::byte> answer);
+
+  // Tasks that have left and whose subtrees have not ended. For tests.
+  std::size_t absent() { return absent_.count(); }
+
+ private:
+  struct PendingReport {
+    StolenFrom from;
+    Reported what;
+    std::uint64_t epoch;
+  };
+  struct Peer {
+    std::uint64_t stamp = 0;  // of this rank's releases, as the peer told it
+    bool waits = false;       // for tasks of this rank
+  };
+  struct Packed {
+    std::uint64_t task;
+    std::uint64_t number;
+  };
+
+  Task<> cover(std::uint64_t epoch);
+  bool is_covered(std::uint64_t epoch) const noexcept { return releases_ended_.load() > epoch; }
+  void add_news(Rank peer, ParcelWriter& parcel);
+  void note_stamp(Rank peer, std::uint64_t stamp);
+  std::optional<std::uint64_t> add_reports(Rank peer, ParcelWriter& parcel);
+  Task<> add_tasks(Rank thief, std::uint32_t count, const StolenFrom* below, ParcelWriter& parcel,
+                   std::vector<Packed>* packed);
+  void accept(Rank from, const ParcelView& parcel, std::uint64_t below);
+  bool count_reports(Rank from, const ParcelView& parcel);
+  Task<std::uint32_t> ask(Rank victim, std::uint64_t below, bool parks);
+  Task<std::uint64_t> ask_for_wanted(std::uint64_t now_ns);
+  Task<std::uint64_t> seek(std::uint64_t now_ns);
+  void count_waiting(Rank peer, bool waits);
+  Task<> wait_at_neighbours();
+  Task<> send_reports();
+  Task<> push();
+  std::optional<Rank> next_waiting();
+  Task<> send_step(Rank to, Step step, std::uint64_t meeting);
+  Task<bool> take_step(Rank from, const ParcelHead& head);
+  void begin_next_meeting();
+
+  const Place place_;
+  const Habits habits_;
+  Calls& calls_;
+  Order& order_;
+  LocalTasks& tasks_;
+  Bell& bell_;
+  trace::Counters& counters_;
+  [[no_unique_address]] const Hooks hooks_;
+
+  std::atomic<std::uint64_t> releases_begun_{0};
+  std::atomic<std::uint64_t> releases_ended_{0};  // the newest that has ended
+  AbsentTasks absent_;
+  Meeting meeting_;
+  Payoff payoff_;
+  Victims victims_;  // of the assistant
+  std::uint64_t rest_until_ns_ = 0;
+  std::uint64_t next_wish_ns_ = 0;
+  std::uint64_t wish_pause_ns_ = 0;
+  std::atomic<bool> parked_{false};        // at the neighbours
+  std::atomic<bool> pushed_{false};        // tasks have come from one of them
+  std::atomic<std::uint32_t> awaited_{0};  // peers that wait
+  SpinLock lock_;
+  std::vector<PendingReport> reports_ MUSUBI_GUARDED_BY(lock_);
+  std::vector<std::uint64_t> wanted_ MUSUBI_GUARDED_BY(lock_);  // tasks of this rank
+  std::vector<Peer> peers_ MUSUBI_GUARDED_BY(lock_);
+};
+
+}  // namespace musubi::task_stealing

@@ -1,0 +1,162 @@
+// The parts of task stealing that wait for no rank.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <deque>
+#include <vector>
+
+#include "task_stealing/absent_tasks.h"
+#include "task_stealing/meeting.h"
+#include "task_stealing/parcel.h"
+#include "task_stealing/payoff.h"
+#include "task_stealing/victims.h"
+
+namespace musubi::task_stealing {
+namespace {
+
+constexpr Rank thief{3}, another{4};
+
+TEST(AbsentTasks, ATaskEndsOnceAndThenLeavesOnce) {
+  AbsentTasks absent;
+  const std::uint64_t number = absent.enter(77, thief);
+  EXPECT_EQ(absent.leave(number, thief), std::nullopt) << "its body has not ended";
+  EXPECT_EQ(absent.end(number, another), std::nullopt) << "that rank does not have it";
+  EXPECT_EQ(absent.end(number, thief), 77u);
+  EXPECT_EQ(absent.end(number, thief), std::nullopt);
+  EXPECT_EQ(absent.leave(number, thief), 77u);
+  EXPECT_EQ(absent.leave(number, thief), std::nullopt);
+  EXPECT_EQ(absent.count(), 0u);
+}
+
+TEST(AbsentTasks, AnOldNumberNamesNoLaterTask) {
+  AbsentTasks absent;
+  const std::uint64_t first = absent.enter(1, thief);
+  EXPECT_EQ(absent.cancel(first, thief), 1u);
+  const std::uint64_t second = absent.enter(2, thief);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(absent.end(first, thief), std::nullopt);
+  EXPECT_EQ(absent.task_of(second, thief), 2u);
+  EXPECT_EQ(absent.find(2)->number, second);
+  EXPECT_FALSE(absent.find(1));
+}
+
+TEST(Parcel, CarriesItsPartsTogether) {
+  ParcelWriter writer;
+  writer.add(Report{5, Reported::both, 0});
+  const std::span<std::byte> room = writer.task_room();
+  ASSERT_GT(room.size(), 300u);
+  std::memcpy(room.data(), "image", 5);
+  writer.add_task(9, 5);
+  std::memcpy(writer.news_room().data(), "news", 4);
+  writer.add_news(4);
+  const auto view = ParcelView::of(writer.bytes());
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->report(0).number, 5u);
+  unsigned tasks = 0;
+  view->for_each_task([&](std::uint64_t number, std::span<const std::byte> image) {
+    ++tasks;
+    EXPECT_EQ(number, 9u);
+    EXPECT_EQ(std::memcmp(image.data(), "image", 5), 0);
+    EXPECT_EQ(image.size(), 5u);
+  });
+  EXPECT_EQ(tasks, 1u);
+  EXPECT_EQ(std::memcmp(view->news.data(), "news", 4), 0);
+}
+
+TEST(Parcel, OneCutShortOrWithUnknownReportsIsRefused) {
+  ParcelWriter writer;
+  writer.add(Report{5, Reported::ended, 0});
+  (void)writer.task_room();
+  writer.add_task(9, 100);
+  const std::span<const std::byte> whole = writer.bytes();
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes)
+    EXPECT_FALSE(ParcelView::of(whole.first(bytes))) << bytes;
+  ParcelWriter unknown;
+  unknown.add(Report{5, static_cast<Reported>(7), 0});
+  EXPECT_FALSE(ParcelView::of(unknown.bytes()));
+}
+
+// Each rank comes in turn; its steps are delivered at once.
+void take(std::deque<Meeting>& meetings, std::uint32_t rank, Meeting::Next next, std::uint64_t number) {
+  if (next == Meeting::Next::tell_parent) {
+    const std::uint32_t parent = meetings[rank].parent().value;
+    bool refused = false;
+    const Meeting::Next then = meetings[parent].child_done(number, refused);
+    EXPECT_FALSE(refused);
+    take(meetings, parent, then, number);
+  } else if (next == Meeting::Next::over) {
+    std::vector<std::uint32_t> told{rank};
+    while (!told.empty()) {
+      Meeting& meeting = meetings[told.back()];
+      told.pop_back();
+      for (std::uint32_t i = 0; i < meeting.children(); ++i) {
+        const std::uint32_t child = meeting.child(i).value;
+        EXPECT_TRUE(meetings[child].go_on(number));
+        told.push_back(child);
+      }
+    }
+  }
+}
+
+TEST(Meeting, IsOverWhenAllRanksAreDone) {
+  for (std::uint32_t ranks = 1; ranks <= 9; ++ranks) {
+    std::deque<Meeting> meetings;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) meetings.emplace_back(Rank{rank}, ranks);
+    for (std::uint64_t number = 0; number < 3; ++number) {
+      for (std::uint32_t i = 0; i < ranks; ++i) {
+        for (const Meeting& meeting : meetings) EXPECT_FALSE(meeting.is_over(number));
+        const auto rank = static_cast<std::uint32_t>((i + number) % ranks);
+        take(meetings, rank, meetings[rank].come(), number);
+      }
+      for (const Meeting& meeting : meetings) EXPECT_TRUE(meeting.is_over(number));
+    }
+  }
+}
+
+TEST(Meeting, RefusesStepsThatCannotBeTrue) {
+  Meeting meeting(Rank{1}, 4);  // its child is rank 3
+  bool refused = false;
+  (void)meeting.child_done(1, refused);
+  EXPECT_TRUE(refused) << "a later meeting";
+  EXPECT_FALSE(meeting.go_on(0)) << "this rank has not said that it is done";
+  (void)meeting.child_done(0, refused);
+  EXPECT_FALSE(refused);
+  (void)meeting.child_done(0, refused);
+  EXPECT_TRUE(refused) << "it has one child";
+}
+
+TEST(Victims, TheLastGiverIsAskedFirstThenTheHostThenTheNeighbours) {
+  Victims victims(Rank{0}, 8, {Rank{1}, Rank{2}}, 7);
+  victims.note(Rank{5}, 3, true);
+  EXPECT_EQ(victims.next(), Rank{5});
+  victims.note(Rank{5}, 0, false);
+  std::vector<std::uint32_t> asked;
+  while (const auto victim = victims.next()) {
+    asked.push_back(victim->value);
+    victims.note(*victim, 0, false);
+    ASSERT_LT(asked.size(), 10u);
+  }
+  ASSERT_GE(asked.size(), 3u);
+  EXPECT_TRUE((asked[0] == 1 && asked[1] == 2) || (asked[0] == 2 && asked[1] == 1));
+  for (const std::uint32_t rank : asked) EXPECT_NE(rank, 0u);
+  EXPECT_EQ(victims.neighbours(), 3u);
+  EXPECT_EQ(victims.neighbour(2), Rank{4});
+}
+
+TEST(Payoff, FineTasksMakeARankPauseAndCoarseOnesEndThat) {
+  Payoff payoff;
+  payoff.note_steal(50'000, 1);
+  EXPECT_EQ(payoff.pause_ns(), 0u) << "nothing is known yet";
+  payoff.note_work(1'000);
+  payoff.note_steal(50'000, 1);
+  const std::uint64_t pause = payoff.pause_ns();
+  EXPECT_GT(pause, 0u);
+  payoff.note_steal(50'000, 1);
+  EXPECT_EQ(payoff.pause_ns(), 2 * pause);
+  for (int i = 0; i < 20; ++i) payoff.note_work(500'000);
+  payoff.note_steal(5'000'000, 1);
+  EXPECT_EQ(payoff.pause_ns(), 0u) << "a long trip harms no rank";
+}
+
+}  // namespace
+}  // namespace musubi::task_stealing
