@@ -67,7 +67,7 @@ class Fulfilments final : public runtime::Procedure {
     return {};
   }
 };
-constexpr runtime::ProcedureId fulfil_procedure{13};  // 14: travel, 15 and above: image/process
+constexpr runtime::ProcedureId fulfil_procedure{15};  // 16 and above: image/process
 
 // At another rank.
 void fulfil_at(Rank rank, EventHandle handle) {
