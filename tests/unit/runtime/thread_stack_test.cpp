@@ -20,6 +20,7 @@ class NotedThreads final : public Threads {
   void detach() override {}
   void add_outsider() noexcept override {}
   void remove_outsider() noexcept override {}
+  void expect_outsiders() noexcept override {}
   ThreadStack take_stack() override { return {}; }
   std::optional<ThreadStack> take_spare_stack() override { return {}; }
   void give_back_stack(const ThreadStack&) override {}
