@@ -53,6 +53,7 @@ TEST_P(LockConstructs, neighbours_are_different_locks) {
     for (int i = 0; i < count; ++i) {
       *reinterpret_cast<int*>(&words[i]) = 7;
       omp_set_lock(&words[i]);
+      omp_init_nest_lock(&nested[i]);
       omp_set_nest_lock(&nested[i]);
     }
     int taken = 0;
