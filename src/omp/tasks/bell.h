@@ -19,8 +19,9 @@ class Bell {
   // A thread that waits: prepare(), then a last look at what it waits for, then sleep(). A change after
   // prepare() that is followed by ring() ends the sleep. May return early.
   std::uint32_t prepare() noexcept {
-    listening_.store(true, std::memory_order_seq_cst);
+    // The word first: a ring that takes the mark of this thread then changes the word that it has seen.
     const std::uint32_t seen = word_.load(std::memory_order_seq_cst);
+    listening_.store(true, std::memory_order_seq_cst);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return seen;
   }
