@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-static long sum, by_lock, by_nest_lock, by_critical;
+static long sum, after_single, by_lock, by_nest_lock, by_critical;
 
 static void loops(void) {
 #pragma omp parallel for schedule(dynamic, 4)
@@ -39,6 +39,9 @@ static void loops(void) {
 #pragma omp atomic
   ++sum;
 }
+// A barrier at the very end of a region would be left out by gcc.
+#pragma omp atomic
+++after_single;
 }
 }
 
@@ -72,7 +75,7 @@ int main(void) {
   CHECK(answer == 0 || answer == -2);
   loops();
   locks();
-  CHECK(sum == 2 * 780 + 3);
+  CHECK(sum == 2 * 780 + 3 && after_single == threads);
   CHECK(by_lock == threads && by_nest_lock == threads && by_critical == threads);
   return 0;
 }
