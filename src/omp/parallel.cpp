@@ -231,6 +231,7 @@ void run_member(Team& team, std::uint32_t index, End end) {
 void run_worker(Team& team, std::uint32_t index, Pool::Worker& worker) {
   run_member(team, index, [&](const ImplicitTask& task) {
     const runtime::Waiting wait(runtime::Wait::region);
+    runtime::note_team(task.outer->number, 0);  // the thread is not missing any more
     TaskSeat& seat = *task.seat;
     const std::uint32_t opening = seat.arena->opening();
     const events::SyncScope end(events::Sync::end_of_region);

@@ -9,11 +9,15 @@
 #include <map>
 #include <vector>
 
+#include "base/frame_pool.h"
 #include "fabric/transfer.h"
 #include "simulator/node.h"
 #include "task_stealing/stealing.h"
 
 namespace musubi::sim {
+
+// In the memory of the frames that hold them, since a world that ends early drops those as they are.
+using Bytes = std::vector<std::byte, FrameAllocator<std::byte>>;
 
 class SimCalls final : public task_stealing::Calls, private fabric::Listener {
  public:
@@ -29,7 +33,7 @@ class SimCalls final : public task_stealing::Calls, private fabric::Listener {
     Question question{{}, room, 0};
     const std::uint64_t ticket = ++asked_;
     questions_[ticket] = &question;
-    const std::vector<std::byte> message = packed(ticket, false, request);
+    const Bytes message = packed(ticket, false, request);
     co_await fabric::deliver(node_.fabric(), callee, fabric::MessageKind::call, fabric::Urgency::promptly,
                              message);
     co_await question.answered;
@@ -47,9 +51,8 @@ class SimCalls final : public task_stealing::Calls, private fabric::Listener {
     std::size_t bytes;
   };
 
-  static std::vector<std::byte> packed(std::uint64_t ticket, bool is_answer,
-                                       std::span<const std::byte> body) {
-    std::vector<std::byte> message(sizeof(Head) + body.size());
+  static Bytes packed(std::uint64_t ticket, bool is_answer, std::span<const std::byte> body) {
+    Bytes message(sizeof(Head) + body.size());
     const Head head{ticket, is_answer};
     std::memcpy(message.data(), &head, sizeof head);
     if (!body.empty()) std::memcpy(message.data() + sizeof head, body.data(), body.size());
@@ -60,7 +63,7 @@ class SimCalls final : public task_stealing::Calls, private fabric::Listener {
     std::memcpy(&head, body.data(), sizeof head);
     body = body.subspan(sizeof head);
     if (head.is_answer == 0) {
-      services_.push_back(serve(from, head.ticket, std::vector<std::byte>(body.begin(), body.end())));
+      services_.push_back(serve(from, head.ticket, Bytes(body.begin(), body.end())));
       services_.back().start(node_.add_thread(), nullptr);
       return nullptr;
     }
@@ -70,14 +73,14 @@ class SimCalls final : public task_stealing::Calls, private fabric::Listener {
     question->answered.set();
     return nullptr;
   }
-  Task<> serve(Rank from, std::uint64_t ticket, std::vector<std::byte> request) {
+  Task<> serve(Rank from, std::uint64_t ticket, Bytes request) {
     std::array<std::byte, task_stealing::message_bytes_max> answer;
     const std::optional<std::size_t> bytes = co_await server_->answer(from, request, answer);
     if (!bytes) {
       damaged_(from);
       co_return;
     }
-    const std::vector<std::byte> message = packed(ticket, true, std::span(answer).first(*bytes));
+    const Bytes message = packed(ticket, true, std::span(answer).first(*bytes));
     co_await fabric::deliver(node_.fabric(), from, fabric::MessageKind::call, fabric::Urgency::promptly,
                              message);
   }

@@ -65,7 +65,7 @@ __attribute__((noinline)) static void wait_for_creator(int yields) {
 #pragma omp parallel num_threads(2)
 #pragma omp single
   {
-#pragma omp task
+#pragma omp task if (0)
     {
       while (!yields && __sync_fetch_and_add(&word, 0) == 0) {
       }
