@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
+
+#include "samples.h"
 
 // A sample is the mean of this many tasks: reading the clock costs more than one.
 #define WAITS_PER_SAMPLE 32
@@ -16,36 +17,6 @@
 #define SAMPLES_MAX 100000
 
 static int made;
-
-static double now_ns(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
-// A mapping of the thread's own: samples in memory that the team shares would add work.
-static double* map_samples(int count) {
-  void* memory = mmap(NULL, (size_t)count * sizeof(double), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE | MAP_STACK, -1, 0);  // this process only
-  if (memory == MAP_FAILED) {
-    perror("task_costs: mmap");
-    exit(2);
-  }
-  return memory;
-}
-
-static int by_size(const void* left, const void* right) {
-  const double a = *(const double*)left;
-  const double b = *(const double*)right;
-  return (a > b) - (a < b);
-}
-
-static void print_row(const char* name, double* samples, int count) {
-  qsort(samples, (size_t)count, sizeof *samples, by_size);
-  const double last = count - 1;
-  printf("\"%s\",%.1f,%.1f,%.1f,%d\n", name, samples[(int)(0.5 * last + 0.5)],
-         samples[(int)(0.1 * last + 0.5)], samples[(int)(0.9 * last + 0.5)], count);
-}
 
 static void make_tasks(void) {
   for (int k = 0; k < WAITS_PER_SAMPLE; k++) {
