@@ -16,7 +16,7 @@ class AbsentTasks {
  public:
   // Result: the number, never 0.
   std::uint64_t enter(std::uint64_t task, Rank thief) {
-    lock_.lock();
+    const Held held(lock_);
     if (free_.empty()) {
       free_.push_back(static_cast<std::uint32_t>(places_.size()));
       places_.emplace_back();
@@ -25,76 +25,48 @@ class AbsentTasks {
     free_.pop_back();
     Place& place = places_[index];
     place = {task, thief, ++place.generation, false, true};
-    const std::uint64_t number = std::uint64_t{place.generation} << 32 | index;
     ++count_;
-    lock_.unlock();
-    return number;
+    return std::uint64_t{place.generation} << 32 | index;
   }
   // The body has ended. Result: the task; none if `thief` does not have it, or has said so before.
   std::optional<std::uint64_t> end(std::uint64_t number, Rank thief) {
-    lock_.lock();
+    const Held held(lock_);
     Place* const place = find(number, thief);
-    std::optional<std::uint64_t> task;
-    if (place != nullptr && !place->ended) {
-      place->ended = true;
-      task = place->task;
-    }
-    lock_.unlock();
-    return task;
+    if (place == nullptr || place->ended) return std::nullopt;
+    place->ended = true;
+    return place->task;
   }
   // All that it made has ended, too. Result: as end(); the number is free then.
   std::optional<std::uint64_t> leave(std::uint64_t number, Rank thief) {
-    lock_.lock();
-    Place* const place = find(number, thief);
-    std::optional<std::uint64_t> task;
-    if (place != nullptr && place->ended) {
-      task = place->task;
-      remove(*place, number);
-    }
-    lock_.unlock();
-    return task;
+    return remove_if(true, number, thief);
   }
   // `thief` did not accept it.
   std::optional<std::uint64_t> cancel(std::uint64_t number, Rank thief) {
-    lock_.lock();
-    Place* const place = find(number, thief);
-    std::optional<std::uint64_t> task;
-    if (place != nullptr && !place->ended) {
-      task = place->task;
-      remove(*place, number);
-    }
-    lock_.unlock();
-    return task;
+    return remove_if(false, number, thief);
   }
-  // Who has the task whose body has not ended yet, and its number there.
+  // The rank that has the task whose body has not ended yet, and its number there.
   struct Whereabouts {
     Rank thief;
     std::uint64_t number;
   };
   std::optional<Whereabouts> find(std::uint64_t task) {
-    lock_.lock();
-    std::optional<Whereabouts> found;
-    for (std::size_t i = 0; i < places_.size() && !found; ++i) {
+    const Held held(lock_);
+    for (std::size_t i = 0; i < places_.size(); ++i) {
       const Place& place = places_[i];
       if (place.in_use && !place.ended && place.task == task)
-        found = Whereabouts{place.thief, std::uint64_t{place.generation} << 32 | i};
+        return Whereabouts{place.thief, std::uint64_t{place.generation} << 32 | i};
     }
-    lock_.unlock();
-    return found;
+    return std::nullopt;
   }
   // The task that has this number; 0: none.
   std::uint64_t task_of(std::uint64_t number, Rank thief) {
-    lock_.lock();
+    const Held held(lock_);
     const Place* const place = find(number, thief);
-    const std::uint64_t task = place == nullptr ? 0 : place->task;
-    lock_.unlock();
-    return task;
+    return place == nullptr ? 0 : place->task;
   }
   std::size_t count() {
-    lock_.lock();
-    const std::size_t count = count_;
-    lock_.unlock();
-    return count;
+    const Held held(lock_);
+    return count_;
   }
 
  private:
@@ -112,10 +84,15 @@ class AbsentTasks {
     Place& place = places_[index];
     return place.in_use && place.generation == number >> 32 && place.thief == thief ? &place : nullptr;
   }
-  void remove(Place& place, std::uint64_t number) MUSUBI_REQUIRES(lock_) {
-    place.in_use = false;
+  // The task of that number, whose body must have ended, or must not. Its number is free then.
+  std::optional<std::uint64_t> remove_if(bool ended, std::uint64_t number, Rank thief) {
+    const Held held(lock_);
+    Place* const place = find(number, thief);
+    if (place == nullptr || place->ended != ended) return std::nullopt;
+    place->in_use = false;
     free_.push_back(static_cast<std::uint32_t>(number));
     --count_;
+    return place->task;
   }
 
   SpinLock lock_;
