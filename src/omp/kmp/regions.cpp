@@ -60,6 +60,20 @@ void call(Microtask microtask, std::uint32_t size, Words words) {
   }
 }
 
+void announce_threads(std::int32_t threads) {
+  announced.threads = static_cast<std::uint32_t>(std::max(threads, 0));
+}
+
+void announce_teams(std::int32_t teams, std::int32_t thread_limit) {
+  announced.teams = static_cast<std::uint32_t>(std::max(teams, 0));
+  announced.thread_limit = static_cast<std::uint32_t>(std::max(thread_limit, 0));
+}
+
+// A number for each level of nesting: the first is for the next region.
+void announce_threads(std::uint32_t levels, const std::int32_t* threads) {
+  if (levels != 0 && threads[0] > 0) announce_threads(threads[0]);
+}
+
 // The region of a caller that runs its code itself; its task outlives the call.
 struct SerialRegion : ImplicitTask {};
 
@@ -151,22 +165,21 @@ MUSUBI_EXPORT void __kmpc_end_serialized_parallel(Place*, GlobalThread) {
 }
 
 MUSUBI_EXPORT void __kmpc_push_num_threads(Place*, GlobalThread, std::int32_t threads) {
-  announced.threads = threads > 0 ? static_cast<std::uint32_t>(threads) : 0;
+  announce_threads(threads);
 }
 // With `strict` a smaller team ends the program; ours are never smaller, but for nested regions.
 MUSUBI_EXPORT void __kmpc_push_num_threads_strict(Place*, GlobalThread, std::int32_t threads,
                                                   std::int32_t /*severity*/, const char* /*message*/) {
-  announced.threads = threads > 0 ? static_cast<std::uint32_t>(threads) : 0;
+  announce_threads(threads);
 }
-// A number for each level of nesting: the first is for this one.
 MUSUBI_EXPORT void __kmpc_push_num_threads_list(Place*, GlobalThread, std::uint32_t count,
                                                 const std::int32_t* threads) {
-  if (count != 0 && threads[0] > 0) announced.threads = static_cast<std::uint32_t>(threads[0]);
+  announce_threads(count, threads);
 }
 MUSUBI_EXPORT void __kmpc_push_num_threads_list_strict(Place*, GlobalThread, std::uint32_t count,
                                                        const std::int32_t* threads, std::int32_t /*severity*/,
                                                        const char* /*message*/) {
-  if (count != 0 && threads[0] > 0) announced.threads = static_cast<std::uint32_t>(threads[0]);
+  announce_threads(count, threads);
 }
 MUSUBI_EXPORT void __kmpc_pop_num_threads(Place*, GlobalThread) {}
 MUSUBI_EXPORT void __kmpc_push_proc_bind(Place*, GlobalThread, std::int32_t binding) {
@@ -176,14 +189,12 @@ MUSUBI_EXPORT void __kmpc_push_proc_bind(Place*, GlobalThread, std::int32_t bind
 
 MUSUBI_EXPORT void __kmpc_push_num_teams(Place*, GlobalThread, std::int32_t teams,
                                          std::int32_t thread_limit) {
-  announced.teams = static_cast<std::uint32_t>(std::max(teams, 0));
-  announced.thread_limit = static_cast<std::uint32_t>(std::max(thread_limit, 0));
+  announce_teams(teams, thread_limit);
 }
 // The upper bound is what the league has, as with the one number above.
 MUSUBI_EXPORT void __kmpc_push_num_teams_51(Place*, GlobalThread, std::int32_t /*lower*/, std::int32_t upper,
                                             std::int32_t thread_limit) {
-  announced.teams = static_cast<std::uint32_t>(std::max(upper, 0));
-  announced.thread_limit = static_cast<std::uint32_t>(std::max(thread_limit, 0));
+  announce_teams(upper, thread_limit);
 }
 // For the target region that runs on the host next.
 MUSUBI_EXPORT void __kmpc_set_thread_limit(Place*, GlobalThread, std::int32_t thread_limit) {
