@@ -40,20 +40,21 @@ void enter(ImplicitTask& task, const Region& region, Team* team, std::uint32_t n
   task.loops = region.loops;
   task.singles = region.singles;
   thread.task = thread.implicit = &task;
-  if (Job* const job = Job::current(); job != nullptr && job->places.exist()) {
-    const bool alone = team == nullptr;
-    job->places.bind_member(task, region.bind, alone ? 0 : number - team->first_here(),
-                            alone ? 1 : team->members_here());
+  if (Job* const job = Job::current()) {
+    if (job->places.exist()) {
+      const bool alone = team == nullptr;
+      job->places.bind_member(task, region.bind, alone ? 0 : number - team->first_here(),
+                              alone ? 1 : team->members_here());
+    }
+    if (job->environment.display_affinity) display_affinity_when_changed();
   }
-  if (const Job* job = Job::current(); job != nullptr && job->environment.display_affinity)
-    display_affinity_when_changed();
   runtime::note_team(number, region.size);
   runtime::note_entry(region.program_code());
   events::member_begins(task);
   if (region.loop != nullptr) loop_begin(task, *region.loop);
 }
 
-// Its last constructs.
+// The member has come to the end of the region.
 void end_constructs(ImplicitTask& task) {
   end_own_single(task);
   if (cancellation_enabled()) loop_end(task);
@@ -61,9 +62,8 @@ void end_constructs(ImplicitTask& task) {
 
 void leave(ImplicitTask& task) {
   MUSUBI_CHECK(this_thread().task == &task && this_thread().implicit == &task && task.outer != nullptr);
-  end_constructs(task);
   leave_seat(task);
-  free_construct_memory(task);
+  free_construct_memory(task);  // a member of a pool has done so before it rests
   events::member_ends(task);
   this_thread().implicit = task.outer;
   this_thread().task = task.parent;
@@ -76,8 +76,17 @@ void enter_group(ImplicitTask& task, TaskReductions& reductions) {
   task.group->reductions = &reductions;
 }
 
-// Ends the region's own group, and those that a thread leaves open in a cancelled region.
-void leave_groups(ImplicitTask& task) {
+// The program's part of the member's task. `code`: for traces.
+void run_code(ImplicitTask& task, Function function, void* data, std::uintptr_t code,
+              TaskReductions* reductions) {
+  if (reductions != nullptr) enter_group(task, *reductions);
+  {
+    const runtime::Traced traced(runtime::Event::parallel_region, code);
+    events::code_runs(__builtin_frame_address(0));
+    function(data);
+    events::code_runs(nullptr);
+  }
+  // The region's own group, and those that a thread leaves open in a cancelled region.
   while (task.group != nullptr) group_end();
 }
 
@@ -212,14 +221,7 @@ void run_member(Team& team, std::uint32_t index, End end) {
   ImplicitTask task;
   task.region_note = team.note;
   enter(task, region, &team, team.first_here() + index);
-  if (region.reductions != nullptr) enter_group(task, *region.reductions);
-  {
-    const runtime::Traced traced(runtime::Event::parallel_region, region.program_code());
-    events::code_runs(__builtin_frame_address(0));
-    region.function(region.data);
-    events::code_runs(nullptr);
-  }
-  leave_groups(task);
+  run_code(task, region.function, region.data, region.program_code(), region.reductions);
   end_constructs(task);
   free_construct_memory(task);
   end(task);
@@ -307,9 +309,9 @@ std::uint32_t team_size_max(std::uint32_t threads) {
 
 void end_parallel() {
   ImplicitTask& task = implicit_task();
+  end_constructs(task);
   if (Team* const team = task.team) {
     Job& job = *Job::current();
-    end_constructs(task);
     join_team(job, task);
     forget_cancellation(task);
     team->close();
@@ -329,15 +331,8 @@ std::uint32_t parallel(const RegionRequest& request) {
   ImplicitTask task;
   note_stack(__builtin_frame_address(0));
   begin_parallel(request, task);
-  if (request.reductions != nullptr) enter_group(task, *request.reductions);
   const std::uint32_t size = task.size;
-  {
-    const runtime::Traced traced(runtime::Event::parallel_region, code_of(request).address);
-    events::code_runs(__builtin_frame_address(0));
-    request.function(request.data);
-    events::code_runs(nullptr);
-  }
-  leave_groups(task);
+  run_code(task, request.function, request.data, code_of(request).address, request.reductions);
   note_stack(__builtin_frame_address(0));
   end_parallel();
   return size;
