@@ -5,19 +5,21 @@
 namespace musubi::omp {
 
 InnerTeam& InnerTeams::take(runtime::Runtime& runtime) {
-  lock_.lock();
-  InnerTeam* const inner = free_;
-  if (inner != nullptr) free_ = inner->next;
-  lock_.unlock();
-  return inner != nullptr ? *inner : *make_private<InnerTeam>(runtime, pool_);
+  {
+    const Held held(lock_);
+    if (InnerTeam* const inner = free_) {
+      free_ = inner->next;
+      return *inner;
+    }
+  }
+  return *make_private<InnerTeam>(runtime, pool_);
 }
 
 void InnerTeams::give_back(InnerTeam& inner) {
   inner.crew.disband();
-  lock_.lock();
+  const Held held(lock_);
   inner.next = free_;
   free_ = &inner;
-  lock_.unlock();
 }
 
 }  // namespace musubi::omp

@@ -42,7 +42,7 @@ class InnerTeams {
  private:
   Pool& pool_;
   SpinLock lock_;
-  InnerTeam* free_ = nullptr;  // under the lock
+  InnerTeam* free_ MUSUBI_GUARDED_BY(lock_) = nullptr;
 };
 
 }  // namespace musubi::omp

@@ -15,11 +15,10 @@
 namespace musubi::omp {
 
 Pool::Worker* Pool::take_idle() {
-  lock_.lock();
+  const Held held(lock_);
   Worker* const worker = idle_;
-  if (worker != nullptr) idle_ = worker->next_;
-  lock_.unlock();
   if (worker == nullptr) return nullptr;
+  idle_ = worker->next_;
   worker->next_ = nullptr;
   busy_.fetch_add(1, std::memory_order_relaxed);
   return worker;
@@ -32,10 +31,9 @@ Pool::Worker& Pool::take() {
 }
 
 void Pool::give_back(Worker* first, Worker* last, std::uint32_t count) {
-  lock_.lock();
+  const Held held(lock_);
   last->next_ = idle_;
   idle_ = first;
-  lock_.unlock();
   busy_.fetch_sub(count, std::memory_order_relaxed);
 }
 

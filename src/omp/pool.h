@@ -48,7 +48,7 @@ class Pool {
   std::atomic<std::uint32_t> threads_{1};
   std::atomic<std::uint32_t> busy_{0};
   SpinLock lock_;
-  Worker* idle_ = nullptr;  // under the lock; the last one given back first
+  Worker* idle_ MUSUBI_GUARDED_BY(lock_) = nullptr;  // the last one given back first
 };
 
 // The members of one team on this rank, except for the thread that opens the region or represents the rank:
