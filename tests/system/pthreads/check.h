@@ -1,17 +1,9 @@
 // Programs of this folder check themselves: they must behave the same natively and with threads on all ranks.
 #pragma once
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 
-#define CHECK(condition)                                                        \
-  do {                                                                          \
-    if (!(condition)) {                                                         \
-      fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
-      exit(1);                                                                  \
-    }                                                                           \
-  } while (0)
+#include "../image/check.h"
 
 // The process that really runs the calling thread: getpid() and syscall() answer for the whole program.
 static inline int process_of_thread(void) {

@@ -1,5 +1,6 @@
 // Results that arrive later: std::async over halves of a range, promises, packaged tasks, shared futures, and
-// exceptions that a future carries to who waits. Usage: futures [numbers] [smallest part for one thread].
+// exceptions that a future carries to the thread that waits. Usage: futures [numbers] [smallest part for one
+// thread].
 #include <chrono>
 #include <future>
 #include <numeric>

@@ -9,13 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#define CHECK(condition)                                                        \
-  do {                                                                          \
-    if (!(condition)) {                                                         \
-      fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
-      exit(1);                                                                  \
-    }                                                                           \
-  } while (0)
+#include "../../image/check.h"
 
 enum { team_max = 64 };
 
