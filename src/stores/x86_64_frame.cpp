@@ -26,7 +26,7 @@ Frame Frame::at_entry(const Arguments& arguments) {
 void Frame::set(unsigned number, const Value& value) {
   const bool is_lost = number == rsp && value.root != Root::frame;
   registers_[number] = is_lost ? Value{Root::frame, false, 1, lowest} : value;
-  changed_ |= changed_by_calls & (1 << number);
+  changed_ |= changed_by_calls & (RegisterSet{1} << number);
 }
 
 Arguments Frame::arguments() const {

@@ -9,16 +9,19 @@
 
 namespace musubi::stores::x86_64 {
 
-// Registers by the processor's numbers.
-inline constexpr unsigned rax = 0, rcx = 1, rdx = 2, rsp = 4, rbp = 5, rsi = 6, rdi = 7, no_register = 16;
+// General registers by the processor's numbers, then vector registers: compilers keep addresses there, too,
+// when they have no general register left. A vector register counts by its lowest word.
+inline constexpr unsigned rax = 0, rcx = 1, rdx = 2, rsp = 4, rbp = 5, rsi = 6, rdi = 7, first_vector = 16;
+inline constexpr unsigned register_count = first_vector + 32, no_register = register_count;
 inline constexpr std::array<unsigned, 6> argument_registers{rdi, rsi, rdx, rcx, 8, 9};
 
 // The values of argument registers at a call.
 using Arguments = std::array<Value, argument_registers.size()>;
 
-// A bit for each register that a call may change by the ABI: rax rcx rdx rsi rdi r8 ... r11.
-using RegisterSet = std::uint16_t;
-inline constexpr RegisterSet changed_by_calls = 0b0000'1111'1100'0111;
+// A bit for each register that a call may change by the ABI: rax rcx rdx rsi rdi r8 ... r11, all vectors.
+using RegisterSet = std::uint64_t;
+inline constexpr RegisterSet vector_registers = 0xffff'ffffull << first_vector;
+inline constexpr RegisterSet changed_by_calls = 0b0000'1111'1100'0111 | vector_registers;
 
 class Frame {
  public:
@@ -37,6 +40,7 @@ class Frame {
   void let_out(const Value& address);
   // A store to escaped memory.
   void change_let_out() { forget_slots(let_out_, INT64_MAX); }
+  void forget_registers(RegisterSet changed);
   // A call that changes these registers and, with `changes_frame`, escaped memory.
   void call(RegisterSet changed, bool changes_frame, const Value& result);
   // A call that writes words where its arguments point to in the frame, and keeps no address.
@@ -56,9 +60,8 @@ class Frame {
   };
 
   void forget_slots(std::int64_t from, std::int64_t to);
-  void forget_registers(RegisterSet changed);
 
-  std::array<Value, 16> registers_;
+  std::array<Value, register_count> registers_;
   RegisterSet changed_ = 0;
   std::vector<Slot> slots_;
   std::int64_t let_out_ = INT64_MAX;  // the lowest escaped offset

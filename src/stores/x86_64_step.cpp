@@ -1,6 +1,7 @@
 #include "stores/x86_64_step.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace musubi::stores::x86_64 {
@@ -13,11 +14,23 @@ bool is_register(const ZydisDecodedOperand& operand) {
   return operand.type == ZYDIS_OPERAND_TYPE_REGISTER;
 }
 
-// The processor's number of the general register that `name` is a part of.
+// The frame's number of the register that `name` is a part of.
 unsigned number_of(ZydisRegister name) {
   const ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
-  if (ZydisRegisterGetClass(whole) != ZYDIS_REGCLASS_GPR64) return no_register;
-  return static_cast<unsigned>(ZydisRegisterGetId(whole));
+  switch (ZydisRegisterGetClass(whole)) {
+    case ZYDIS_REGCLASS_GPR64:
+      return static_cast<unsigned>(ZydisRegisterGetId(whole));
+    case ZYDIS_REGCLASS_ZMM:
+      return first_vector + static_cast<unsigned>(ZydisRegisterGetId(whole));
+    default:
+      return no_register;
+  }
+}
+
+bool is_vector(const ZydisDecodedOperand& operand) {
+  if (!is_register(operand)) return false;
+  const unsigned number = number_of(operand.reg.value);
+  return number >= first_vector && number != no_register;
 }
 
 std::int64_t displacement(const ZydisDecodedOperandMem& memory) {
@@ -182,6 +195,7 @@ Value Step::read(const ZydisDecodedOperand& from, const Frame& frame, Places& pl
       return places.named(static_cast<std::uintptr_t>(from.imm.value.s));
     case ZYDIS_OPERAND_TYPE_REGISTER:
       if (number_of(from.reg.value) == no_register) return {};
+      if (is_vector(from)) return frame.value(number_of(from.reg.value));
       if (from.size == word_bits) return frame.value(number_of(from.reg.value));
       return from.size == int_bits ? cut_to_32_bits(frame.value(number_of(from.reg.value)), false) : Value{};
     case ZYDIS_OPERAND_TYPE_MEMORY: {
@@ -199,6 +213,7 @@ void Step::write(const ZydisDecodedOperand& to, const Value& value, Frame& frame
   if (is_register(to)) {
     const unsigned number = number_of(to.reg.value);
     if (number == no_register) return;
+    if (is_vector(to)) return frame.set(number, value);
     const bool is_address = Roots::is_found(value.root);  // below 4 GiB, if it fits into half a register
     if (to.size == word_bits ||
         (to.size == int_bits && is_address && operand(1).type == ZYDIS_OPERAND_TYPE_IMMEDIATE)) {
@@ -247,6 +262,38 @@ std::optional<Value> Step::result_of_sum(const Frame& frame, Places& places) con
   }
 }
 
+// A move of a vector register's lowest word.
+std::optional<Value> Step::vector_result(const Frame& frame, Places& places) const {
+  switch (decoded_.mnemonic) {
+    case ZYDIS_MNEMONIC_MOVQ:
+    case ZYDIS_MNEMONIC_VMOVQ:
+      return read(operand(1), frame, places);
+    case ZYDIS_MNEMONIC_MOVD:
+    case ZYDIS_MNEMONIC_VMOVD:
+      return cut_to_32_bits(read(operand(1), frame, places), false);
+    case ZYDIS_MNEMONIC_MOVAPS:
+    case ZYDIS_MNEMONIC_VMOVAPS:
+    case ZYDIS_MNEMONIC_MOVDQA:
+    case ZYDIS_MNEMONIC_VMOVDQA:
+      if (!is_vector(operand(0)) || !is_vector(operand(1))) return std::nullopt;
+      return read(operand(1), frame, places);
+    default:
+      return std::nullopt;
+  }
+}
+
+// An instruction that makes a vector of words: nothing more is known of them.
+void Step::combine_vectors(Frame& frame) const {
+  if (decoded_.mnemonic == ZYDIS_MNEMONIC_VZEROALL || decoded_.meta.category == ZYDIS_CATEGORY_XSAVE)
+    frame.forget_registers(vector_registers);
+  const auto operands = std::span(operands_).first(decoded_.operand_count);
+  if (std::ranges::none_of(operands, is_vector)) return;
+  for (const ZydisDecodedOperand& from : operands) {
+    const unsigned number = is_register(from) ? number_of(from.reg.value) : no_register;
+    if (number != no_register) frame.let_out(frame.value(number));
+  }
+}
+
 // The value that the instruction writes to its first operand; nothing: it does not compute addresses.
 std::optional<Value> Step::result(const Frame& frame, Places& places) const {
   if (moves_if(decoded_.mnemonic))
@@ -262,8 +309,10 @@ std::optional<Value> Step::result(const Frame& frame, Places& places) const {
     case ZYDIS_MNEMONIC_XOR:
       return is_of_one_register() ? Value::exactly(Root::number, 0) : Value{};
     default:
-      return result_of_sum(frame, places);
+      break;
   }
+  const std::optional<Value> moved = vector_result(frame, places);
+  return moved ? moved : result_of_sum(frame, places);
 }
 
 bool Step::carry_out_stack(Frame& frame, Places& places) const {
@@ -312,6 +361,7 @@ void Step::carry_out(Frame& frame, Places& places) const {
   if (decoded_.meta.category == ZYDIS_CATEGORY_CALL || decoded_.meta.category == ZYDIS_CATEGORY_RET) return;
   const std::optional<Value> made =
       decoded_.operand_count_visible == 0 ? std::nullopt : result(frame, places);
+  if (!made) combine_vectors(frame);
   // Memory first: its address uses the old register values.
   for (const ZydisOperandType type : {ZYDIS_OPERAND_TYPE_MEMORY, ZYDIS_OPERAND_TYPE_REGISTER}) {
     for (std::size_t i = 0; i < decoded_.operand_count; ++i) {

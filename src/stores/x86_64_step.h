@@ -52,6 +52,8 @@ class Step {
   Value read(const ZydisDecodedOperand& operand, const Frame& frame, Places& places) const;
   std::optional<Value> result(const Frame& frame, Places& places) const;
   std::optional<Value> result_of_sum(const Frame& frame, Places& places) const;
+  std::optional<Value> vector_result(const Frame& frame, Places& places) const;
+  void combine_vectors(Frame& frame) const;
   void write(const ZydisDecodedOperand& operand, const Value& value, Frame& frame, Places& places) const;
   bool carry_out_stack(Frame& frame, Places& places) const;
 

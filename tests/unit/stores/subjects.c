@@ -260,6 +260,29 @@ static KEEP void call_kernel(struct record* r) {
   __asm__ volatile("syscall" : "+a"(number) : : "rcx", "r11", "memory");
   r->longs[0] = number;
 }
+// Compilers that run out of general registers keep pointers in vector registers.
+static KEEP void store_by_vector_register(struct record* r) {
+  int* to = r->ints;
+  __asm__ volatile(
+      "movq %0, %%xmm9\n\tmovdqa %%xmm9, %%xmm3\n\txor %0, %0\n\tmovq %%xmm3, %0\n\tmovl $1, 4(%0)"
+      : "+r"(to)
+      :
+      : "xmm3", "xmm9", "memory");
+}
+static KEEP void store_by_pair_of_words(struct record* r) {
+  int* to = r->ints;
+  __asm__ volatile(
+      "movq %0, %%xmm3\n\tpunpcklqdq %%xmm3, %%xmm3\n\tmovq %%xmm3, %0\n\tmovl $1, 4(%0)"
+      : "+r"(to)
+      :
+      : "xmm3", "memory");
+}
+static KEEP void store_by_vector_after_call(struct record* r) {
+  int* to = r->ints;
+  __asm__ volatile("movq %0, %%xmm3" : : "r"(to) : "xmm3");
+  printf("%d\n", r->count);
+  __asm__ volatile("movq %%xmm3, %0\n\tmovl $1, 4(%0)" : "=r"(to) : : "memory");
+}
 
 #define SUBJECT(name, ints, longs, chars) \
   { #name, (void (*)(struct record*))name, LEVEL, ints, longs, chars }
@@ -313,6 +336,9 @@ const struct subject SUBJECTS[] = {
     SUBJECT(copy_by_string_instruction, 1, 1, 1),
     SUBJECT(clear_by_string_instruction, 8, 8, 8),
     SUBJECT(call_kernel, 1, 1, 1),
+    SUBJECT(store_by_vector_register, 4, 4, 4),
+    SUBJECT(store_by_pair_of_words, 1, 1, 1),
+    SUBJECT(store_by_vector_after_call, 1, 1, 1),
     {0, 0, 0, 0, 0, 0},
 };
 const struct statics STATICS = {&flag, (const void*)table, (const void*)lengths};
