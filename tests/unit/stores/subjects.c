@@ -271,11 +271,10 @@ static KEEP void store_by_vector_register(struct record* r) {
 }
 static KEEP void store_by_pair_of_words(struct record* r) {
   int* to = r->ints;
-  __asm__ volatile(
-      "movq %0, %%xmm3\n\tpunpcklqdq %%xmm3, %%xmm3\n\tmovq %%xmm3, %0\n\tmovl $1, 4(%0)"
-      : "+r"(to)
-      :
-      : "xmm3", "memory");
+  __asm__ volatile("movq %0, %%xmm3\n\tpunpcklqdq %%xmm3, %%xmm3\n\tmovq %%xmm3, %0\n\tmovl $1, 4(%0)"
+                   : "+r"(to)
+                   :
+                   : "xmm3", "memory");
 }
 static KEEP void store_by_vector_after_call(struct record* r) {
   int* to = r->ints;
