@@ -133,11 +133,14 @@ void RunningTask::run(TaskAbi abi) {
 
 void run_record(TaskRecord& record) {
   const runtime::PausedWait running;
-  const std::uint64_t begin_ns = record.is_foreign ? os::thread_time_ns() : 0;
+  const bool is_stolen = record.is_foreign && record.group->is_foreign();
+  OtherRanks* const giver = is_stolen ? record.group->arena->other_ranks : nullptr;
+  if (giver != nullptr) giver->foreign_work_begins();
+  const std::uint64_t begin_ns = giver != nullptr ? os::thread_time_ns() : 0;
   TaskSeat* const seat = implicit_task().seat;
   const bool dropped = drops_tasks(record.group);
   if (!dropped) run_function(record);
-  if (record.is_foreign) record.group->arena->other_ranks->note_foreign_work(os::thread_time_ns() - begin_ns);
+  if (giver != nullptr) giver->foreign_work_ends(os::thread_time_ns() - begin_ns);
   // The event of a dropped task may never be fulfilled.
   if (function_returned(record) || dropped) end_record(record, seat);
 }

@@ -12,6 +12,7 @@
 
 namespace musubi::omp {
 
+using task_stealing::Choice;
 using task_stealing::Departure;
 using task_stealing::Lineage;
 using task_stealing::Origin;
@@ -193,20 +194,38 @@ const TravellingTasks::Subtree* TravellingTasks::subtree_around(const TaskGroup*
   return reinterpret_cast<const Subtree*>(group);
 }
 
-bool TravellingTasks::may_move(const TaskRecord& record, const Origin* below) const noexcept {
-  if (!record.can_travel()) return false;
-  const Subtree* subtree = subtree_around(record.group);
-  if (below == nullptr) return subtree == nullptr || !subtree->lineage.is_full();
-  while (subtree != nullptr && !(subtree->origin == *below)) subtree = subtree_around(subtree->group.outer);
+bool TravellingTasks::is_in(const TaskGroup* group, const Origin& origin) noexcept {
+  const Subtree* subtree = subtree_around(group);
+  while (subtree != nullptr && !(subtree->origin == origin)) subtree = subtree_around(subtree->group.outer);
   return subtree != nullptr;
 }
 
-bool TravellingTasks::take(const Origin* below, std::span<std::byte> room, Departure& departure) noexcept {
+bool TravellingTasks::may_move(const TaskRecord& record, const Choice& choice) noexcept {
+  if (!record.can_travel()) return false;
+  if (choice.kind == Choice::Kind::below) return is_in(record.group, choice.origin);
+  const Subtree* const subtree = subtree_around(record.group);
+  if (choice.kind == Choice::Kind::any) return subtree == nullptr || !subtree->lineage.is_full();
+  return subtree != nullptr && !subtree->group.came_back && subtree->origin.home == choice.origin.home;
+}
+
+std::optional<Rank> TravellingTasks::giver_of_ready() noexcept {
+  const TaskArena::Helper helper(arena_);
+  if (!is_open_.load()) return std::nullopt;
+  std::optional<Rank> giver;
+  (void)arena_.take_for_thief([&giver](const TaskRecord& record) {
+    const Subtree* const subtree = subtree_around(record.group);
+    if (subtree != nullptr && !subtree->group.came_back && record.can_travel()) giver = subtree->origin.home;
+    return false;
+  });
+  return giver;
+}
+
+bool TravellingTasks::take(const Choice& choice, std::span<std::byte> room, Departure& departure) noexcept {
   if (room.size() < image_bytes_max) return false;
   const TaskArena::Helper helper(arena_);
   if (!is_open_.load()) return false;
   TaskRecord* const record =
-      arena_.take_for_thief([&](const TaskRecord& other) { return may_move(other, below); });
+      arena_.take_for_thief([&](const TaskRecord& other) { return may_move(other, choice); });
   if (record == nullptr) return false;
   const Subtree* const around = subtree_around(record->group);
   Lineage lineage;
@@ -232,9 +251,7 @@ void TravellingTasks::departed() noexcept {
 }
 
 bool TravellingTasks::is_below(std::uint64_t task, const Origin& ancestor) noexcept {
-  const Subtree* subtree = subtree_around(reinterpret_cast<const TaskRecord*>(task)->group);
-  while (subtree != nullptr && !(subtree->origin == ancestor)) subtree = subtree_around(subtree->group.outer);
-  return subtree != nullptr;
+  return is_in(reinterpret_cast<const TaskRecord*>(task)->group, ancestor);
 }
 
 void TravellingTasks::come_home(std::uint64_t task) noexcept {
@@ -254,6 +271,7 @@ void TravellingTasks::arrive(const Origin& origin, std::span<const std::byte> by
   Family& family = *Family::make(maker == nullptr ? nullptr : maker->parent, record.depth - 1, 0);
   auto* const subtree = new (frame_allocate(sizeof(Subtree)))
       Subtree(origin, lineage, maker == nullptr ? nullptr : maker->group, arena_, family);
+  subtree->group.came_back = maker != nullptr;
   subtree->group.reductions = reductions;
   subtree->group.unfinished.add();
   subtree->group.unfinished.start_waiting();

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "omp/tasks/task_arena.h"
@@ -33,11 +34,12 @@ class TravellingTasks final : public OtherRanks, private task_stealing::LocalTas
   // OtherRanks
   void wait_begins(const Family* within) noexcept override;
   void wait_ends(const Family* within) noexcept override;
-  void note_foreign_work(std::uint64_t ns) noexcept override { stealing().note_work(ns); }
+  void foreign_work_begins() noexcept override { stealing().work_begins(); }
+  void foreign_work_ends(std::uint64_t ns) noexcept override { stealing().work_ends(ns); }
   void foreign_task_ended(TaskRecord& record) noexcept override;
   void subtree_ended(TaskGroup& group) noexcept override;
   void note_surplus() noexcept override {
-    if (stealing().is_awaited()) stealing().note_surplus();
+    if (stealing().is_awaited() || arena_.leaves_foreign()) stealing().note_surplus();
   }
 
  private:
@@ -47,8 +49,9 @@ class TravellingTasks final : public OtherRanks, private task_stealing::LocalTas
   bool is_open() const noexcept override { return is_open_.load(); }
   std::uint32_t load() const noexcept override;
   bool is_hungry() const noexcept override;
-  bool take(const task_stealing::Origin* below, std::span<std::byte> room,
+  bool take(const task_stealing::Choice& choice, std::span<std::byte> room,
             task_stealing::Departure& departure) noexcept override;
+  std::optional<Rank> giver_of_ready() noexcept override;
   void departed() noexcept override;
   bool is_below(std::uint64_t task, const task_stealing::Origin& ancestor) noexcept override;
   void arrive(const task_stealing::Origin& origin, std::span<const std::byte> image) noexcept override;
@@ -56,12 +59,14 @@ class TravellingTasks final : public OtherRanks, private task_stealing::LocalTas
   void ended(std::uint64_t task) noexcept override;
   void subtree_ended(std::uint64_t task) noexcept override;
   bool fulfilled(std::uint64_t) noexcept override { return false; }
+  void leave_stolen_work(bool leave) noexcept override { arena_.leave_foreign(leave); }
   void peer_waits(bool begins) noexcept override;
   void meeting_over() noexcept override;
 
   task_stealing::Stealing& stealing() const noexcept { return runtime_.task_travel().stealing(); }
   static const Subtree* subtree_around(const TaskGroup* group) noexcept;
-  bool may_move(const TaskRecord& record, const task_stealing::Origin* below) const noexcept;
+  static bool is_in(const TaskGroup* group, const task_stealing::Origin& origin) noexcept;
+  static bool may_move(const TaskRecord& record, const task_stealing::Choice& choice) noexcept;
   void forget(Subtree* subtree) noexcept;
 
   runtime::Runtime& runtime_;

@@ -1,5 +1,6 @@
-// Whether stealing pays: the processor time of stolen tasks against the cost of getting them. A
-// rank for which it does not pay tries again after pauses that double.
+// Whether stealing pays: the processor time of stolen tasks against the cost of getting them, and against the
+// time that they spend in faults, for their data. A rank for which it does not pay tries again after pauses
+// that double.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,25 @@ class Payoff {
   void note_steal(std::uint64_t ns, std::uint32_t tasks) noexcept {
     average(trip_ns_, ns / std::max(tasks, 1u));
     note_push();
+  }
+  // While `running` threads run stolen tasks: `fault_ns` is what all faults of the rank have taken so far.
+  // Result: whether a time has ended, of `look_ns` or more, of which faults took more than a third: what a
+  // task reads from another rank, that rank must mostly read back, so that the work itself must take longer.
+  bool look(std::uint64_t now_ns, std::uint64_t look_ns, std::uint64_t fault_ns,
+            std::uint32_t running) noexcept {
+    if (running == 0) {
+      looks_ = false;
+    } else if (!looks_) {
+      looks_ = true;
+      begin_ns_ = now_ns;
+      fault_begin_ns_ = fault_ns;
+    } else if (now_ns - begin_ns_ >= look_ns) {
+      looks_ = false;
+      stalls_ = (fault_ns - fault_begin_ns_) * 3 > (now_ns - begin_ns_) * running;
+      if (stalls_) note_push();
+      return stalls_;
+    }
+    return false;
   }
   // Tasks came without a question.
   void note_push() noexcept {
@@ -37,17 +57,21 @@ class Payoff {
   bool pays() const noexcept {
     const std::uint64_t work_ns = work_ns_.load(std::memory_order_relaxed);
     const std::uint64_t trip_ns = trip_ns_.load(std::memory_order_relaxed);
-    return work_ns == 0 || work_ns >= std::min(trip_ns, cost_to_victim_ns);
+    return !stalls_ && (work_ns == 0 || work_ns >= std::min(trip_ns, cost_to_victim_ns));
   }
-  // Of about the last four.
+  // Of about the last eight.
   static void average(std::atomic<std::uint64_t>& of, std::uint64_t ns) noexcept {
     const std::uint64_t before = of.load(std::memory_order_relaxed);
-    of.store(before == 0 ? ns + 1 : before - before / 4 + ns / 4, std::memory_order_relaxed);
+    of.store(before == 0 ? ns + 1 : before - before / 8 + ns / 8, std::memory_order_relaxed);
   }
 
   std::atomic<std::uint64_t> work_ns_{0};  // 0: unknown
   std::atomic<std::uint64_t> trip_ns_{0};
   std::uint64_t pause_ns_ = 0;
+  bool stalls_ = false;  // in the last time that look() has seen
+  bool looks_ = false;
+  std::uint64_t begin_ns_ = 0;
+  std::uint64_t fault_begin_ns_ = 0;
 };
 
 }  // namespace musubi::task_stealing

@@ -65,6 +65,17 @@ struct Departure {
   std::size_t bytes = 0;         // of its image
 };
 
+// Which of its ready tasks a rank gives away.
+struct Choice {
+  enum class Kind : std::uint8_t {
+    any,
+    below,        // `origin`, which came here, and what it made, directly or not
+    stolen_from,  // what is stolen from the rank origin.home
+  };
+  Kind kind = Kind::any;
+  Origin origin{};
+};
+
 // PORT the tasks of this rank. Any thread, several at once; nothing here waits or touches shared memory.
 class LocalTasks {
  public:
@@ -76,9 +87,12 @@ class LocalTasks {
   virtual bool is_open() const noexcept = 0;
   // Whether a thread of this rank waits, may run any task, and has none.
   virtual bool is_hungry() const noexcept = 0;
-  // Takes the oldest task that may move; its image goes to `room`. `below`: only this task, which came here,
-  // or one that it made, directly or not. Result: false if there is none, or its image exceeds the room.
-  virtual bool take(const Origin* below, std::span<std::byte> room, Departure& departure) noexcept = 0;
+  // Takes the oldest task that may move and that `choice` allows; its image goes to `room`. Result: false if
+  // there is none, or its image exceeds the room.
+  virtual bool take(const Choice& choice, std::span<std::byte> room, Departure& departure) noexcept = 0;
+  // A rank from which one of the ready tasks is stolen; none: there are no such tasks. Stolen are tasks that
+  // came from another rank, and what these made; but not what descends from a task of this rank.
+  virtual std::optional<Rank> giver_of_ready() noexcept = 0;
   // Tasks that were made here have left, and have their numbers: threads that wait may want them back.
   virtual void departed() noexcept = 0;
   // Whether `task`, which was made here and has left, was made by `ancestor`, which came here.
@@ -94,6 +108,9 @@ class LocalTasks {
   // `event`, which a number of this rank names, is fulfilled by another rank, whose writes are visible.
   // Result: whether there is such an event.
   virtual bool fulfilled(std::uint64_t event) noexcept = 0;
+  // From now on the threads of this rank leave stolen tasks alone, so that these go back: their data take too
+  // long to come. Or they run them again.
+  virtual void leave_stolen_work(bool leave) noexcept = 0;
   // One more rank waits for tasks of this one, or one less.
   virtual void peer_waits(bool begins) noexcept = 0;
   // The meeting that this rank has joined is over: a thread may wait for that.

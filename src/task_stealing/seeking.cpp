@@ -118,22 +118,55 @@ Task<> Stealing::push() {
     const std::optional<Rank> to = next_waiting();
     if (!to) co_return;
     ParcelWriter parcel;
-    co_await add_tasks(*to, (tasks_.load() + 1) / 2, nullptr, parcel);
+    co_await add_tasks(*to, (tasks_.load() + 1) / 2, {}, parcel);
     if (parcel.head.tasks == 0) co_return;  // taken by threads of this rank in the meantime
     count_waiting(*to, false);
-    parcel.head.stamp = order_.acquired(*to);
-    std::array<std::byte, message_bytes_max> answer;
-    const Calls::Answer got = co_await calls_.ask(*to, parcel.bytes(), answer);
-    const auto view = ParcelView::of(std::span<const std::byte>(answer).first(got.bytes));
-    MUSUBI_CHECK(view, "rank %u: its answer to tasks is damaged", to->value);
-    note_stamp(*to, view->head.stamp);
+    co_await send_tasks(*to, parcel);
   }
+}
+
+Task<> Stealing::send_tasks(Rank to, ParcelWriter& parcel) {
+  parcel.head.stamp = order_.acquired(to);
+  std::array<std::byte, message_bytes_max> answer;
+  const Calls::Answer got = co_await calls_.ask(to, parcel.bytes(), answer);
+  const auto view = ParcelView::of(std::span<const std::byte>(answer).first(got.bytes));
+  MUSUBI_CHECK(view, "rank %u: its answer to tasks is damaged", to.value);
+  note_stamp(to, view->head.stamp);
+}
+
+Task<> Stealing::send_back() {
+  while (const std::optional<Rank> giver = tasks_.giver_of_ready()) {
+    ParcelWriter parcel;
+    co_await add_tasks(*giver, tasks_wanted, {Choice::Kind::stolen_from, {*giver, 0, 0}}, parcel);
+    if (parcel.head.tasks == 0) co_return;  // threads of this rank have taken them
+    counters_.add(Counter::tasks_given_back, parcel.head.tasks);
+    co_await send_tasks(*giver, parcel);
+  }
+}
+
+// Where stolen work mostly waits for its data, what has not started goes back to where these are, and what
+// the running tasks make follows, until this rank may steal again. Result: as turn().
+Task<std::uint64_t> Stealing::look_at_work(std::uint64_t now_ns) {
+  const std::uint32_t running = running_.load();
+  if (payoff_.look(now_ns, habits_.look_ns, counters_.get(Counter::fault_ns), running)) {
+    rest_until_ns_ = now_ns + payoff_.pause_ns();
+    if (!std::exchange(sends_back_, true)) tasks_.leave_stolen_work(true);
+  }
+  if (sends_back_ && now_ns >= rest_until_ns_) {
+    sends_back_ = false;
+    tasks_.leave_stolen_work(false);
+  }
+  if (!sends_back_) co_return running == 0 ? until_bell : habits_.look_ns;
+  co_await send_back();
+  co_return rest_until_ns_ - now_ns;
 }
 
 Task<std::uint64_t> Stealing::turn(std::uint64_t now_ns) {
   co_await accept_early();
   const std::uint64_t wish_pause_ns = co_await ask_for_wishes(now_ns);
-  const std::uint64_t pause_ns = std::min(wish_pause_ns, co_await seek(now_ns));
+  const std::uint64_t look_pause_ns = co_await look_at_work(now_ns);
+  const std::uint64_t seek_pause_ns = co_await seek(now_ns);
+  const std::uint64_t pause_ns = std::min({wish_pause_ns, look_pause_ns, seek_pause_ns});
   co_await send_reports();
   co_await push();
   co_return pause_ns;

@@ -100,12 +100,12 @@ Task<> Stealing::add_reports(Rank peer, ParcelWriter& parcel) {
 }
 
 // Takes tasks for `thief` and releases their creators' writes.
-Task<> Stealing::add_tasks(Rank thief, std::uint32_t count, const Origin* below, ParcelWriter& parcel) {
+Task<> Stealing::add_tasks(Rank thief, std::uint32_t count, const Choice& choice, ParcelWriter& parcel) {
   std::uint64_t newest = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     Departure departure;
     const std::span<std::byte> room = parcel.task_room();
-    if (room.empty() || !tasks_.take(below, room, departure)) break;
+    if (room.empty() || !tasks_.take(choice, room, departure)) break;
     Origin origin;
     if (departure.origin) {
       origin = *departure.origin;
@@ -253,8 +253,8 @@ Task<std::optional<std::size_t>> Stealing::answer(Rank from, std::span<const std
     const bool is_near = std::find(place_.near.begin(), place_.near.end(), from) != place_.near.end();
     const std::uint32_t half = (tasks_.load() + 1) / 2;
     const std::uint32_t most = below.number != 0 || is_near ? 1 : half;
-    co_await add_tasks(from, std::min<std::uint32_t>(most, asked->head.wanted),
-                       below.number != 0 ? &below : nullptr, reply);
+    const Choice choice{below.number != 0 ? Choice::Kind::below : Choice::Kind::any, below};
+    co_await add_tasks(from, std::min<std::uint32_t>(most, asked->head.wanted), choice, reply);
     if (reply.head.tasks == 0 && asked->head.parks) count_waiting(from, true);
     if (reply.head.tasks == 0 && below.number != 0)
       add_wishes([&](std::uint64_t task) { return tasks_.is_below(task, below); }, false);

@@ -46,7 +46,8 @@ struct Place {
 };
 
 struct Habits {
-  bool always = false;  // steals whether that pays or not
+  bool always = false;                // steals whether that pays or not
+  std::uint64_t look_ns = 2'000'000;  // between looks whether the data of stolen tasks take too long
 };
 
 // One object per rank. Everything that the constructor gets outlives it.
@@ -70,8 +71,15 @@ class Stealing {
   }
   // A stolen task has ended, or all that it made has, or both; or an event of another rank is fulfilled.
   void report(const Origin& origin, Reported what);
-  // A stolen task has run so long on its processor, waits not counted.
-  void note_work(std::uint64_t ns) noexcept { payoff_.note_work(ns); }
+  // Around each task that is stolen (LocalTasks::giver_of_ready). `ns`: it has run so long on its processor,
+  // waits not counted.
+  void work_begins() noexcept {
+    if (running_.fetch_add(1) == 0) bell_.ring();
+  }
+  void work_ends(std::uint64_t ns) noexcept {
+    running_.fetch_sub(1);
+    payoff_.note_work(ns);
+  }
   // A thread waits and finds no task here that it may run.
   void note_hungry() noexcept { bell_.ring(); }
   // A thread waits for the tasks that have left for which wanted(task) holds, or for what they have made, and
@@ -90,7 +98,8 @@ class Stealing {
   }
   // Whether another rank waits for tasks of this one. Cheap.
   bool is_awaited() const noexcept { return awaited_.load(std::memory_order_relaxed) != 0; }
-  // There are more tasks than threads here, and is_awaited().
+  // There are more tasks than threads here, and another rank waits for them, or LocalTasks leaves stolen
+  // work.
   void note_surplus() noexcept { bell_.ring(); }
 
   // ---- meetings: one thread per rank at a time ----
@@ -143,7 +152,7 @@ class Stealing {
   void add_news(Rank peer, ParcelWriter& parcel);
   void note_stamp(Rank peer, std::uint64_t stamp);
   Task<> add_reports(Rank peer, ParcelWriter& parcel);
-  Task<> add_tasks(Rank thief, std::uint32_t count, const Origin* below, ParcelWriter& parcel);
+  Task<> add_tasks(Rank thief, std::uint32_t count, const Choice& choice, ParcelWriter& parcel);
   Task<bool> receive_tasks(Rank from, std::span<const std::byte> bytes);
   Task<bool> accept(Rank from, const ParcelView& parcel);
   Task<> accept_early();
@@ -169,6 +178,9 @@ class Stealing {
   Task<> wait_at_neighbours();
   Task<> send_reports();
   Task<> push();
+  Task<> send_tasks(Rank to, ParcelWriter& parcel);
+  Task<std::uint64_t> look_at_work(std::uint64_t now_ns);
+  Task<> send_back();
   std::optional<Rank> next_waiting();
   Task<> send_step(Rank to, Step step, std::uint64_t meeting);
   Task<bool> take_step(Rank from, const ParcelHead& head);
@@ -195,6 +207,8 @@ class Stealing {
   std::atomic<bool> parked_{false};        // at the neighbours
   std::atomic<bool> pushed_{false};        // tasks have come from one of them
   std::atomic<std::uint32_t> awaited_{0};  // peers that wait
+  std::atomic<std::uint32_t> running_{0};  // stolen tasks
+  bool sends_back_ = false;                // of the assistant
   SpinLock lock_;
   std::vector<PendingReport> reports_ MUSUBI_GUARDED_BY(lock_);
   std::vector<Wish> wishes_ MUSUBI_GUARDED_BY(lock_);

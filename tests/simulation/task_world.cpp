@@ -6,6 +6,7 @@
 
 namespace musubi::sim {
 
+using task_stealing::Choice;
 using task_stealing::Departure;
 using task_stealing::Lineage;
 using task_stealing::Origin;
@@ -33,14 +34,14 @@ TaskRank::TaskRank(Stage& stage, std::uint32_t rank, const TaskPlan& plan, TaskJ
     if (peer != rank && is_near) place.near.push_back(Rank{peer});
   }
   stealing_ = std::make_unique<task_stealing::Stealing>(
-      std::move(place), task_stealing::Habits{true},
+      std::move(place), task_stealing::Habits{true, 3 * options.think_ns},
       task_stealing::Stealing::Ports{calls_, node_.order(), *this, *this, node_.counters()}, hooks);
   calls_.set_server(stealing_.get());
   node_.add_assistant();
 }
 
 TaskRank::Scope* TaskRank::make_scope(Scope* outer) {
-  scopes_.push_back({outer, false, {}, {}, 0});
+  scopes_.push_back({outer, false, false, {}, {}, 0});
   return &scopes_.back();
 }
 
@@ -53,6 +54,11 @@ bool TaskRank::descends_from(const Record& record, const Record& ancestor) const
   const Record* at = record.parent;
   while (at != nullptr && at != &ancestor) at = at->parent;
   return at == &ancestor;
+}
+
+const TaskRank::Scope* TaskRank::subtree_around(const Scope* scope) {
+  while (scope != nullptr && !scope->is_subtree) scope = scope->outer;
+  return scope;
 }
 
 bool TaskRank::is_in(const Scope* scope, const Origin& origin) {
@@ -69,16 +75,24 @@ struct Image {
 
 }  // namespace
 
-bool TaskRank::take(const Origin* below, std::span<std::byte> room, Departure& departure) noexcept {
+std::optional<Rank> TaskRank::giver_of_ready() noexcept {
+  for (const Record* record : ready_) {
+    if (is_stolen(record->scope)) return subtree_around(record->scope)->origin.home;
+  }
+  return std::nullopt;
+}
+
+bool TaskRank::take(const Choice& choice, std::span<std::byte> room, Departure& departure) noexcept {
   const auto found = std::find_if(ready_.begin(), ready_.end(), [&](const Record* record) {
-    return below == nullptr || is_in(record->scope, *below);
+    if (choice.kind == Choice::Kind::any) return true;
+    if (choice.kind == Choice::Kind::below) return is_in(record->scope, choice.origin);
+    return is_stolen(record->scope) && subtree_around(record->scope)->origin.home == choice.origin.home;
   });
   if (found == ready_.end() || room.size() < sizeof(Image)) return false;
   Record& record = **found;
   ready_.erase(found);
   Image image{record.index, {}};
-  const Scope* around = record.scope;
-  while (around != nullptr && !around->is_subtree) around = around->outer;
+  const Scope* const around = subtree_around(record.scope);
   if (around != nullptr) image.lineage = around->lineage;
   departure = {0, std::nullopt, record.epoch, sizeof image};
   if (record.is_foreign) {
@@ -107,6 +121,7 @@ void TaskRank::arrive(const Origin& origin, std::span<const std::byte> bytes) no
   scope->is_subtree = true;
   scope->origin = origin;
   scope->lineage = image.lineage;
+  scope->came_back = around != nullptr;
   scope->unfinished = 1;
   Record* const record = make(image.index, around, scope);
   record->is_foreign = true;
@@ -212,12 +227,17 @@ Task<> TaskRank::end_group(Record& record, Scope& scope) {
 
 Task<bool> TaskRank::run_one(const Record* ancestor) {
   const auto found = std::find_if(ready_.rbegin(), ready_.rend(), [&](const Record* record) {
+    if (leaves_stolen_ && is_stolen(record->scope)) return false;
     return ancestor == nullptr || descends_from(*record, *ancestor);
   });
   if (found == ready_.rend()) co_return false;
   Record& record = **found;
   ready_.erase(std::next(found).base());
+  const bool stolen = record.is_foreign && is_stolen(record.scope);
+  if (stolen) stealing_->work_begins();
+  if (options_.stalls) node_.counters().add(trace::Counter::fault_ns, 100 * options_.think_ns);
   co_await run(record);
+  if (stolen) stealing_->work_ends(1000);
   co_return true;
 }
 

@@ -64,6 +64,7 @@ class TaskRank final : public task_stealing::LocalTasks, private task_stealing::
   struct Options {
     // Tasks come to a rank whose thread has begun to wait for others in the meantime.
     bool old_hunger = false;
+    bool stalls = false;  // stolen tasks seem to spend all their time in faults
     std::uint32_t members = 1;
     std::uint64_t think_ns = 3000;
     std::uint64_t first_pause_ns = 0;  // of the implicit task of rank 0
@@ -82,6 +83,7 @@ class TaskRank final : public task_stealing::LocalTasks, private task_stealing::
   struct Scope {
     Scope* outer = nullptr;
     bool is_subtree = false;
+    bool came_back = false;          // its task descends from one of this rank
     task_stealing::Origin origin;    // of a subtree
     task_stealing::Lineage lineage;  // of its task
     std::uint32_t unfinished = 0;
@@ -113,8 +115,9 @@ class TaskRank final : public task_stealing::LocalTasks, private task_stealing::
   bool is_hungry() const noexcept override {
     return hungry_ > ready_.size() || (options_.old_hunger && was_hungry_);
   }
-  bool take(const task_stealing::Origin* below, std::span<std::byte> room,
+  bool take(const task_stealing::Choice& choice, std::span<std::byte> room,
             task_stealing::Departure& departure) noexcept override;
+  std::optional<Rank> giver_of_ready() noexcept override;
   void departed() noexcept override {}
   bool is_below(std::uint64_t task, const task_stealing::Origin& ancestor) noexcept override {
     return is_in(record_of(task)->scope, ancestor);
@@ -124,10 +127,16 @@ class TaskRank final : public task_stealing::LocalTasks, private task_stealing::
   void ended(std::uint64_t task) noexcept override;
   void subtree_ended(std::uint64_t task) noexcept override;
   bool fulfilled(std::uint64_t event) noexcept override;
+  void leave_stolen_work(bool leave) noexcept override { leaves_stolen_ = leave; }
   void peer_waits(bool begins) noexcept override { peers_waiting_ += begins ? 1 : -1; }
   void meeting_over() noexcept override {}
   void ring() noexcept override { rung_ = true; }
 
+  static const Scope* subtree_around(const Scope* scope);
+  static bool is_stolen(const Scope* scope) {
+    scope = subtree_around(scope);
+    return scope != nullptr && !scope->came_back;
+  }
   static bool is_in(const Scope* scope, const task_stealing::Origin& origin);
   static Record* record_of(std::uint64_t task) { return reinterpret_cast<Record*>(task); }
   Record* make(std::uint32_t index, Record* parent, Scope* scope);
@@ -164,6 +173,7 @@ class TaskRank final : public task_stealing::LocalTasks, private task_stealing::
   bool was_hungry_ = false;    // since tasks came
   std::int32_t peers_waiting_ = 0;
   bool is_open_ = true;
+  bool leaves_stolen_ = false;
   bool over_ = false;
   bool stopped_ = false;
   bool rung_ = false;

@@ -26,6 +26,7 @@ TaskWorld::Result play(std::uint64_t seed, const TaskShape& shape, InjectedBug b
   TaskRank::Options options;
   options.members = static_cast<std::uint32_t>(random.between(1, 3));
   options.old_hunger = random.chance(50);
+  options.stalls = random.chance(40);
   options.think_ns = random.chance(50) ? 2000 : 2 * configuration.model.latency_ns + 500;
   configuration.threads = 1;  // that come to the job's barrier
   configuration.plain_flags = 0;

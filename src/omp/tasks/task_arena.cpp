@@ -42,18 +42,29 @@ void TaskArena::put(TaskSeat* own, TaskRecord& record) noexcept {
   if (other_ranks != nullptr && own != nullptr) other_ranks->note_surplus();
 }
 
+template <class Wanted>
+TaskRecord* TaskArena::take_common(std::int32_t priority_least, Wanted wanted) noexcept {
+  const Held held(common_lock_);
+  for (TaskRecord** place = &common_; *place != nullptr; place = &(*place)->next) {
+    if ((*place)->priority < priority_least) return nullptr;
+    if (wanted(**place)) return remove_common(place);
+  }
+  return nullptr;
+}
+
 TaskRecord* TaskArena::find(TaskSeat& own, const Family* within) noexcept {
-  const bool common = common_count_.load(std::memory_order_acquire) != 0;
-  if (common && common_priority_.load(std::memory_order_relaxed) > 0) {
-    if (TaskRecord* record = take_common(within, 1)) return record;
-  }
-  if (TaskRecord* record = own.deque.pop(within != nullptr ? within->position : 0)) return record;
-  if (common) {
-    if (TaskRecord* record = take_common(within, 0)) return record;
-  }
+  if (leaves_foreign()) return find_of_this_rank(own, within);
   const auto wanted = [within](const TaskRecord& record) {
     return within == nullptr || record.parent->descends_from(*within);
   };
+  const bool common = common_count_.load(std::memory_order_acquire) != 0;
+  if (common && common_priority_.load(std::memory_order_relaxed) > 0) {
+    if (TaskRecord* record = take_common(1, wanted)) return record;
+  }
+  if (TaskRecord* record = own.deque.pop(within != nullptr ? within->position : 0)) return record;
+  if (common) {
+    if (TaskRecord* record = take_common(0, wanted)) return record;
+  }
   for (std::uint32_t i = 0; i < seat_count_; ++i) {
     if (own.next_victim >= seat_count_) own.next_victim = 0;
     // A victim that had a task is asked first the next time.
@@ -64,6 +75,20 @@ TaskRecord* TaskArena::find(TaskSeat& own, const Family* within) noexcept {
     ++own.next_victim;
   }
   return nullptr;
+}
+
+// The deques of other members are left alone: their owners find what is theirs.
+TaskRecord* TaskArena::find_of_this_rank(TaskSeat& own, const Family* within) noexcept {
+  give_up_deque(own);
+  return take_common(0, [within](const TaskRecord& record) {
+    return !record.group->is_foreign() && (within == nullptr || record.parent->descends_from(*within));
+  });
+}
+
+void TaskArena::leave_foreign(bool leave) noexcept {
+  leaves_foreign_.store(leave);
+  leave ? add_hungry_rank() : remove_hungry_rank();
+  if (!leave) bell_.ring();
 }
 
 void TaskArena::give_up_deque(TaskSeat& own) noexcept {
@@ -80,15 +105,6 @@ void TaskArena::put_common(TaskRecord& record) noexcept {
   *place = &record;
   common_priority_.store(common_->priority, std::memory_order_relaxed);
   common_count_.fetch_add(1, std::memory_order_release);
-}
-
-TaskRecord* TaskArena::take_common(const Family* within, std::int32_t priority_least) noexcept {
-  const Held held(common_lock_);
-  for (TaskRecord** place = &common_; *place != nullptr; place = &(*place)->next) {
-    if ((*place)->priority < priority_least) return nullptr;
-    if (within == nullptr || (*place)->parent->descends_from(*within)) return remove_common(place);
-  }
-  return nullptr;
 }
 
 TaskRecord* TaskArena::remove_common(TaskRecord** place) noexcept {

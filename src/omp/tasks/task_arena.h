@@ -33,8 +33,9 @@ class OtherRanks {
   // TaskArena::find.
   virtual void wait_begins(const Family* within) noexcept = 0;
   virtual void wait_ends(const Family* within) noexcept = 0;
-  // A foreign task's function has taken so long on its processor.
-  virtual void note_foreign_work(std::uint64_t ns) noexcept = 0;
+  // Around a foreign task's function, unless it came back. `ns`: on its processor.
+  virtual void foreign_work_begins() noexcept = 0;
+  virtual void foreign_work_ends(std::uint64_t ns) noexcept = 0;
   // A foreign record's function has returned, and its data are freed; it is about to leave its group.
   virtual void foreign_task_ended(TaskRecord& record) noexcept = 0;
   // The last task of a group of kind subtree has ended. The group is the implementation's.
@@ -93,6 +94,9 @@ class TaskArena {
   // By OtherRanks.
   void add_hungry_rank() noexcept { hungry_ranks_.fetch_add(1, std::memory_order_relaxed); }
   void remove_hungry_rank() noexcept { hungry_ranks_.fetch_sub(1, std::memory_order_relaxed); }
+  // From now on members find no foreign task, and none that these have made; or they do again. By one thread.
+  void leave_foreign(bool leave) noexcept;
+  bool leaves_foreign() const noexcept { return leaves_foreign_.load(std::memory_order_relaxed); }
 
   // A ready task; rings the bell. `own`: the calling member's seat; null: the caller is no member, or what it
   // does now says nothing about the task.
@@ -133,7 +137,9 @@ class TaskArena {
  private:
   // Tasks by falling priority; the newest first among equals.
   void put_common(TaskRecord& record) noexcept;
-  TaskRecord* take_common(const Family* within, std::int32_t priority_least) noexcept;
+  template <class Wanted>
+  TaskRecord* take_common(std::int32_t priority_least, Wanted wanted) noexcept;
+  TaskRecord* find_of_this_rank(TaskSeat& own, const Family* within) noexcept;
   TaskRecord* remove_common(TaskRecord** place) noexcept MUSUBI_REQUIRES(common_lock_);
 
   Bell bell_;
@@ -145,6 +151,7 @@ class TaskArena {
   std::atomic<std::uint32_t> opening_{0};
   alignas(64) std::atomic<std::uint32_t> helpers_{0};
   alignas(64) std::atomic<std::uint32_t> hungry_ranks_{0};
+  std::atomic<bool> leaves_foreign_{false};
   std::atomic<TaskEvent*> posted_{nullptr};
   SpinLock common_lock_;
   TaskRecord* common_ MUSUBI_GUARDED_BY(common_lock_) = nullptr;

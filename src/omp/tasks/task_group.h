@@ -22,8 +22,17 @@ struct TaskGroup {
   // Its members may meet in a barrier before they end it; its tasks also count as the team's, then.
   bool is_open_at_barriers() const noexcept { return kind == Kind::worksharing || kind == Kind::region; }
 
+  // Whether its tasks came from another rank, or were made by such a task, and descend from none of this
+  // rank.
+  bool is_foreign() const noexcept {
+    const TaskGroup* group = this;
+    while (group != nullptr && group->kind != Kind::subtree) group = group->outer;
+    return group != nullptr && !group->came_back;
+  }
+
   TaskGroup* const outer;
   const Kind kind;
+  bool came_back = false;  // subtree: its task descends from one of this rank
   std::atomic<bool> cancelled{false};
   // Where its threads sleep; null: it has had no deferred task yet, and has the arena of its task.
   TaskArena* arena;

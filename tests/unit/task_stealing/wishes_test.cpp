@@ -37,11 +37,14 @@ class Ports final : public Calls, public Order, public LocalTasks, public Bell {
   bool is_open() const noexcept override { return opened; }
   std::uint32_t load() const noexcept override { return is_here; }
   bool is_hungry() const noexcept override { return false; }
-  bool take(const Origin* below, std::span<std::byte>, Departure& departure) noexcept override {
-    if (!is_here || (below != nullptr && !is_below(task, *below))) return false;
+  bool take(const Choice& choice, std::span<std::byte>, Departure& departure) noexcept override {
+    if (!is_here || (choice.kind == Choice::Kind::below && !is_below(task, choice.origin))) return false;
     departure = {task, std::nullopt, 0, 8};
     is_here = false;
     return true;
+  }
+  std::optional<Rank> giver_of_ready() noexcept override {
+    return is_here ? std::optional(asker) : std::nullopt;
   }
   void departed() noexcept override {}
   bool is_below(std::uint64_t asked_for, const Origin& of) noexcept override {
@@ -52,6 +55,7 @@ class Ports final : public Calls, public Order, public LocalTasks, public Bell {
   void ended(std::uint64_t) noexcept override {}
   void subtree_ended(std::uint64_t) noexcept override {}
   bool fulfilled(std::uint64_t) noexcept override { return false; }
+  void leave_stolen_work(bool leave) noexcept override { leaves = leave; }
   void peer_waits(bool) noexcept override {}
   void meeting_over() noexcept override {}
   void ring() noexcept override {}
@@ -64,6 +68,7 @@ class Ports final : public Calls, public Order, public LocalTasks, public Bell {
   bool is_here = true;
   bool opened = true;
   unsigned arrived = 0;
+  bool leaves = false;
 };
 
 class Wishes : public testing::Test {
@@ -134,6 +139,25 @@ TEST_F(Wishes, OfAThreadStayUntilItIsOver) {
   stealing.forget_wishes();
   turn(200'000'000);
   EXPECT_EQ(ports.asked.size(), 2u);
+}
+
+// A third of the time is the limit.
+TEST_F(Wishes, WorkThatWaitsForItsDataGoesBack) {
+  stealing.work_begins();
+  turn(1'000'000);
+  counters.add(trace::Counter::fault_ns, 600'000);
+  turn(3'000'000);
+  EXPECT_TRUE(ports.asked.empty());
+  EXPECT_FALSE(ports.leaves);
+  turn(4'000'000);
+  counters.add(trace::Counter::fault_ns, 700'000);
+  turn(6'000'000);
+  EXPECT_TRUE(ports.leaves);
+  ASSERT_EQ(ports.asked.size(), 1u);
+  EXPECT_EQ(ports.asked[0].callee, asker);
+  EXPECT_EQ(ports.asked[0].head.tasks, 1u);
+  turn(8'000'000);
+  EXPECT_FALSE(ports.leaves);
 }
 
 TEST_F(Wishes, TasksThatComeTooEarlyWait) {
