@@ -10,7 +10,7 @@ namespace musubi::omp::ompt {
 namespace {
 
 // Of OpenMP 5.2; headers before LLVM 17 lack it.
-constexpr auto out_all_memory = static_cast<ompt_dependence_type_t>(34);
+const auto out_all_memory = static_cast<ompt_dependence_type_t>(34);
 
 ompt_dependence_type_t kind_of(const Dependence& dependence) {
   if (dependence.address == Dependence::all_memory) return out_all_memory;
