@@ -24,6 +24,7 @@ enum class LockUnit : std::uint8_t {
   nest_lock = 4,
   mutex = 5,
   waiting_writer = 8 | 5,  // a second lock for the mutex at the same address
+  spin = 8 | 2,            // of POSIX
 };
 constexpr unsigned shift_of(LockUnit unit) {
   return static_cast<unsigned>(unit) & 7;

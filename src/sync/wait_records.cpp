@@ -13,6 +13,20 @@ using fabric::Step;
 // The words of a record's lock, at each rank: owner and tail.
 constexpr std::size_t lock_bytes = 2 * sizeof(std::uint64_t);
 
+// Reads the record in the operation that takes its lock.
+class LookAlong final : public remote_lock::Piggyback {
+ public:
+  LookAlong(Rank home, std::uint64_t at, WaitRecord& record)
+      : home_(home), step_(fabric::get(control_region, at, &record, sizeof record)) {}
+  std::span<const Step> steps_for(Rank holder) noexcept override {
+    return holder == home_ ? std::span(&step_, 1) : std::span<const Step>();
+  }
+
+ private:
+  const Rank home_;
+  const Step step_;
+};
+
 std::size_t lines(std::size_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
@@ -79,12 +93,14 @@ void WaitRecords::give_back_node(std::uint32_t node) noexcept {
   node_lock_.unlock();
 }
 
+// The record comes along with its lock if its home had the lock.
 Task<WaitRecords::Opened> WaitRecords::open(std::uint64_t index) {
   MUSUBI_CHECK(record_at(index) < nodes_at_, "there is no record %lu", static_cast<unsigned long>(index));
   Gate::Pass pass = co_await gates_[index % gate_count].enter();
-  co_await locks_.lock(index, home(index));
   Opened opened{std::move(pass), index, {}};
-  opened.record = co_await look(index);
+  LookAlong look_along(home(index), record_at(index), opened.record);
+  const remote_lock::Acquisition taken = co_await locks_.lock(index, home(index), &look_along);
+  if (!taken.was_along || taken.previous != home(index)) opened.record = co_await look(index);
   co_return opened;
 }
 

@@ -130,5 +130,18 @@ TEST(Counts, ASingleWithoutABarrierTakesNoMessage) {
   }
 }
 
+// A post takes 2 operations on the semaphore's word, and a wait that sleeps 4 or more. Threads that look at
+// their words in between, as those that wait briefly do, would hold up the one with the token.
+TEST(Counts, ThreadsThatWaitForLongLookSeldom) {
+  constexpr long threads = 8, rounds = 200;
+  LaunchedJob::Options options =
+      job_of({2}, "threads_ring", {std::to_string(threads), std::to_string(rounds)});
+  options.arguments.insert(options.arguments.begin() + 1,
+                           {"--pthreads", "--stats", "--set", "fabric_delay=50us"});
+  LaunchedJob job(options);
+  EXPECT_EQ(job.wait(), 0) << job.error();
+  EXPECT_LE(sum_of(job.error(), "atomics"), 10 * threads * rounds);
+}
+
 }  // namespace
 }  // namespace musubi::test

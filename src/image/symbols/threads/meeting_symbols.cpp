@@ -9,13 +9,13 @@
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/shared_word.h"
 #include "image/symbols/threads/word_wait.h"
-#include "omp/backoff.h"
+#include "omp/locks.h"
+#include "omp/thread.h"
 
 namespace {
 
 using namespace musubi::image;
-using musubi::omp::Backoff;
-using musubi::runtime::Wait;
+using musubi::omp::LockUnit;
 
 // Replaces glibc's fields.
 struct MeetingWords {
@@ -43,10 +43,6 @@ MeetingWords& words_of(pthread_barrier_t* barrier) {
   return *reinterpret_cast<MeetingWords*>(barrier);
 }
 
-std::uintptr_t number(const volatile void* object) {
-  return reinterpret_cast<std::uintptr_t>(object);
-}
-
 int meet(Job& job, MeetingWords& words) {
   const SharedWord arrived(&words.arrived), round(&words.round);
   const std::uint32_t seen = round.load();
@@ -66,21 +62,14 @@ int meet(Job& job, MeetingWords& words) {
   return is_last ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }
 
-std::uint32_t* word_of(pthread_spinlock_t* lock) {
-  return reinterpret_cast<std::uint32_t*>(const_cast<int*>(lock));
+int* word_of(pthread_spinlock_t* lock) {
+  return const_cast<int*>(lock);
 }
 
 void needs_no_mark(volatile int&) {}
 
-// glibc's value on x86-64: a lock may have been initialised before the job existed.
-constexpr std::uint32_t is_free = 1;
-
-bool try_spin(pthread_spinlock_t* lock) {
-  const SharedWord word(word_of(lock));
-  if (word.compare_exchange(is_free, 0) != is_free) return false;
-  word.acquire();
-  return true;
-}
+// glibc's value on x86-64, for a child made by fork.
+constexpr int is_free = 1;
 
 int as_standard(int error) {
   switch (error) {
@@ -129,30 +118,32 @@ MUSUBI_EXPORT int pthread_barrier_destroy(pthread_barrier_t* barrier) noexcept {
   return job_that_shares(barrier) == nullptr ? next_barrier_destroy.get()(barrier) : 0;
 }
 
+// Locks of the job, whose waiting threads queue up: a thread of another rank that tried again and again would
+// hardly ever find such a lock free between two uses at its home.
 MUSUBI_EXPORT int pthread_spin_init(pthread_spinlock_t* lock, int sharing) noexcept {
-  if (job_that_shares(const_cast<int*>(lock)) == nullptr) return next_spin_init.get()(lock, sharing);
+  if (job_that_shares(word_of(lock)) == nullptr) return next_spin_init.get()(lock, sharing);
   *word_of(lock) = is_free;
   return 0;
 }
 MUSUBI_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
-  if (job_that_shares(const_cast<int*>(lock)) == nullptr) {
-    return take_plain(lock, needs_no_mark, next_spin_lock.get());
-  }
-  Backoff backoff(Wait::condition, 0, number(lock));
-  while (!try_spin(lock)) backoff.pause();
+  if (job_that_shares(word_of(lock)) == nullptr) return take_plain(lock, needs_no_mark, next_spin_lock.get());
+  musubi::omp::note_stack(__builtin_frame_address(0));
+  musubi::omp::set_lock(word_of(lock), LockUnit::spin);
   return 0;
 }
 MUSUBI_EXPORT int pthread_spin_trylock(pthread_spinlock_t* lock) noexcept {
-  if (job_that_shares(const_cast<int*>(lock)) == nullptr) {
+  if (job_that_shares(word_of(lock)) == nullptr) {
     return take_plain(lock, needs_no_mark, next_spin_trylock.get());
   }
-  return try_spin(lock) ? 0 : EBUSY;
+  musubi::omp::note_stack(__builtin_frame_address(0));
+  return musubi::omp::test_lock(word_of(lock), LockUnit::spin) ? 0 : EBUSY;
 }
 MUSUBI_EXPORT int pthread_spin_unlock(pthread_spinlock_t* lock) noexcept {
-  if (job_that_shares(const_cast<int*>(lock)) == nullptr) {
+  if (job_that_shares(word_of(lock)) == nullptr) {
     return give_back_plain(lock, needs_no_mark, next_spin_unlock.get());
   }
-  SharedWord(word_of(lock)).release(is_free);
+  musubi::omp::note_stack(__builtin_frame_address(0));
+  musubi::omp::unset_lock(word_of(lock), LockUnit::spin);
   return 0;
 }
 

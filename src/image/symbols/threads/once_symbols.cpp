@@ -12,6 +12,7 @@
 #include "image/symbols/exported.h"
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/shared_word.h"
+#include "image/symbols/threads/word_wait.h"
 #include "omp/backoff.h"
 #include "omp/thread.h"
 
@@ -21,21 +22,29 @@ using namespace musubi::image;
 
 enum State : std::uint32_t { untouched = 0, running = 1, done = 2 };
 
-// Result: whether the caller must do the work; otherwise it has been done, and its writes are visible.
-bool begin_once(const SharedWord& state) {
-  musubi::omp::Backoff backoff(musubi::runtime::Wait::once);
+template <class Wait>
+bool begin_once(const SharedWord& state, Wait wait) {
   while (true) {
     const std::uint32_t seen = state.compare_exchange(untouched, running);
-    if (seen == untouched) {
-      state.acquire();
-      return true;
+    if (seen == running) {
+      wait.pause();
+      continue;
     }
-    if (seen == done) {
-      state.acquire();
-      return false;
-    }
-    backoff.pause();
+    state.acquire();
+    return seen == untouched;
   }
+}
+
+// Result: whether the caller must do the work; otherwise it has been done, and its writes are visible.
+bool begin_once(const SharedWord& state) {
+  using musubi::runtime::Wait;
+  return state.is_of_job() ? begin_once(state, WordWait(state.address(), Wait::once))
+                           : begin_once(state, musubi::omp::Backoff(Wait::once));
+}
+
+void end_once(const SharedWord& state, State now) {
+  state.release(now);
+  if (state.is_of_job()) wake_waiters(state.address());
 }
 
 // Resets the state if an exception ends the work.
@@ -43,7 +52,7 @@ class OnceAttempt {
  public:
   explicit OnceAttempt(const SharedWord& state) : state_(state) {}
   OnceAttempt(const OnceAttempt&) = delete;
-  ~OnceAttempt() { state_.release(succeeded_ ? done : untouched); }
+  ~OnceAttempt() { end_once(state_, succeeded_ ? done : untouched); }
   void succeed() { succeeded_ = true; }
 
  private:
@@ -135,12 +144,12 @@ MUSUBI_EXPORT int __cxa_guard_acquire(std::uint32_t* guard) {
 MUSUBI_EXPORT void __cxa_guard_release(std::uint32_t* guard) noexcept {
   if (job_that_shares(guard) == nullptr && !is_of_parent(guard)) return end_private(guard, private_done);
   musubi::omp::note_stack(__builtin_frame_address(0));
-  SharedWord(guard + 1).release(done);
+  end_once(SharedWord(guard + 1), done);
   known_guards.add(guard);
 }
 
 MUSUBI_EXPORT void __cxa_guard_abort(std::uint32_t* guard) noexcept {
   if (job_that_shares(guard) == nullptr && !is_of_parent(guard)) return end_private(guard, 0);
   musubi::omp::note_stack(__builtin_frame_address(0));
-  SharedWord(guard + 1).release(untouched);
+  end_once(SharedWord(guard + 1), untouched);
 }

@@ -1,23 +1,24 @@
 // Read-write locks of the program in shared memory. A lock of the job, held briefly, guards the list of
-// holders; it stays with a rank as long as no other rank uses it. Waiting writers queue one after another. As
-// glibc's, such a lock prefers readers, which may take it recursively, unless its kind differs.
+// holders; it stays with a rank as long as no other rank uses it. Threads that cannot have the lock sleep
+// until its last holder leaves. Waiting writers queue one after another. As glibc's, such a lock prefers
+// readers, which may take it recursively, unless its kind differs.
 #include <pthread.h>
 
 #include <cerrno>
 #include <cstddef>
+#include <utility>
 
 #include "image/symbols/exported.h"
 #include "image/symbols/threads/file_object.h"
 #include "image/symbols/threads/moments.h"
 #include "image/symbols/threads/shared_word.h"
-#include "omp/backoff.h"
+#include "image/symbols/threads/word_wait.h"
 #include "omp/locks.h"
 #include "omp/thread.h"
 
 namespace {
 
 using namespace musubi::image;
-using musubi::omp::Backoff;
 using musubi::omp::LockUnit;
 using musubi::omp::shift_of;
 using musubi::omp::thread_mark;
@@ -40,9 +41,9 @@ void mark_as_shared(pthread_rwlock_t& lock) {
 // Replaces glibc's fields, before those that an attribute sets. Access requires the lock of the job that
 // guards it.
 struct LockWords {
-  std::uint32_t readers;  // holders of the lock for reading
-  std::uint32_t reserved;
-  std::uint64_t writer;  // mark of the thread that holds it for writing, or 0
+  std::uint32_t readers;    // holders of the lock for reading
+  std::uint32_t is_wanted;  // whether a thread has not got the lock since it was free
+  std::uint64_t writer;     // mark of the thread that holds it for writing, or 0
 };
 static_assert(offsetof(pthread_rwlock_t, __data.__shared) >= sizeof(LockWords));
 static_assert(sizeof(pthread_rwlock_t) >= std::size_t{1} << shift_of(LockUnit::waiting_writer));
@@ -55,32 +56,39 @@ class ReadWriteLock {
   // Result of the next two: 0, EBUSY, EDEADLK.
   int try_read() const {
     const Inside inside(lock_, LockUnit::mutex);
-    if (words_.writer != 0) return words_.writer == own_ ? EDEADLK : EBUSY;
+    if (words_.writer == own_) return EDEADLK;
+    if (words_.writer != 0) return note_wanted();
     ++words_.readers;
     return 0;
   }
   int try_write() const {
     const Inside inside(lock_, LockUnit::mutex);
     if (words_.writer == own_) return EDEADLK;
-    if (words_.writer != 0 || words_.readers != 0) return EBUSY;
+    if (words_.writer != 0 || words_.readers != 0) return note_wanted();
     words_.writer = own_;
     return 0;
   }
   // Result of the next two: 0, EDEADLK.
   int read() const {
     const int error = lets_writers_pass() ? wait_for(&ReadWriteLock::try_read) : try_read();
-    return error != EBUSY ? error : poll(&ReadWriteLock::try_read);
+    return error != EBUSY ? error : take(&ReadWriteLock::try_read, CLOCK_REALTIME, nullptr);
   }
   int write() const {
     const int error = try_write();
     return error != EBUSY ? error : wait_for(&ReadWriteLock::try_write);
   }
   void unlock() const {
-    const Inside inside(lock_, LockUnit::mutex);
-    if (words_.writer == own_) {
-      words_.writer = 0;
-    } else if (words_.readers != 0) {
-      --words_.readers;
+    if (leave()) wake_waiters(lock_);
+  }
+  // `moment` null: no limit. Result: also EINVAL, ETIMEDOUT.
+  int take(int (ReadWriteLock::*try_to_take)() const, clockid_t clock, const timespec* moment) const {
+    WordWait wait(lock_, musubi::runtime::Wait::lock);
+    for (;;) {
+      const int error = (this->*try_to_take)();
+      if (error != EBUSY) return error;
+      if (moment != nullptr && !is_moment(*moment)) return EINVAL;
+      if (moment != nullptr && has_passed(clock, *moment)) return ETIMEDOUT;
+      wait.pause(clock, moment);
     }
   }
 
@@ -104,15 +112,23 @@ class ReadWriteLock {
   // One at a time, first come, first served.
   int wait_for(int (ReadWriteLock::*try_to_take)() const) const {
     const Inside first(lock_, LockUnit::waiting_writer);
-    return poll(try_to_take);
+    return take(try_to_take, CLOCK_REALTIME, nullptr);
   }
-  int poll(int (ReadWriteLock::*try_to_take)() const) const {
-    Backoff backoff(musubi::runtime::Wait::lock, 0, reinterpret_cast<std::uintptr_t>(lock_));
-    for (;;) {
-      const int error = (this->*try_to_take)();
-      if (error != EBUSY) return error;
-      backoff.pause();
+  // REQUIRES: the caller holds the lock that guards the words.
+  int note_wanted() const {
+    words_.is_wanted = 1;
+    return EBUSY;
+  }
+  // Result: whether other threads must be woken.
+  bool leave() const {
+    const Inside inside(lock_, LockUnit::mutex);
+    if (words_.writer == own_) {
+      words_.writer = 0;
+    } else if (words_.readers != 0) {
+      --words_.readers;
     }
+    if (words_.readers != 0) return false;
+    return std::exchange(words_.is_wanted, 0) != 0;
   }
 
   pthread_rwlock_t* const lock_;
@@ -123,15 +139,7 @@ class ReadWriteLock {
 int take_until(pthread_rwlock_t* lock, int (ReadWriteLock::*try_to_take)() const, clockid_t clock,
                const timespec* moment) {
   if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) return EINVAL;
-  const ReadWriteLock shared(lock);
-  Backoff backoff(musubi::runtime::Wait::lock, 0, reinterpret_cast<std::uintptr_t>(lock));
-  for (;;) {
-    const int error = (shared.*try_to_take)();
-    if (error != EBUSY) return error;
-    if (!is_moment(*moment)) return EINVAL;
-    if (has_passed(clock, *moment)) return ETIMEDOUT;
-    backoff.pause();
-  }
+  return ReadWriteLock(lock).take(try_to_take, clock, moment);
 }
 
 }  // namespace

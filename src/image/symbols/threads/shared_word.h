@@ -28,6 +28,10 @@ class SharedWord {
  public:
   explicit SharedWord(std::uint32_t* word) noexcept : word_(word), job_(job_that_shares(word)) {}
 
+  // Whether threads of other ranks may wait for it (word_wait.h).
+  bool is_of_job() const noexcept { return job_ != nullptr; }
+  const void* address() const noexcept { return word_; }
+
   std::uint32_t load() const { return apply(AtomicOperation::Kind::load, 0, 0); }
   void add(std::uint32_t amount) const { apply(AtomicOperation::Kind::add, amount, 0); }
   // The channel of the writes that threads pass on through the word.

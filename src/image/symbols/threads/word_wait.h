@@ -1,5 +1,6 @@
 // A thread's wait for a word of the program to change: it looks at the word a few times, since a change
-// often comes soon, then sleeps until a thread that changes the word wakes it.
+// often comes soon, then sleeps until a thread that changes the word wakes it. A thread whose last waits had
+// to sleep looks less often: its looks would hold up the thread that it waits for.
 #pragma once
 
 #include <time.h>
@@ -21,6 +22,7 @@ class WordWait {
         word_(word),
         backoff_(kind, 0, reinterpret_cast<std::uintptr_t>(word)) {}
   ~WordWait() {
+    looks_that_pay = has_slept_ ? std::max(looks_that_pay / 2, 1u) : looks_awake;
     if (has_announced_) coordination_.withdraw_sleep(word_, *sleep_);
   }
   WordWait(const WordWait&) = delete;
@@ -30,7 +32,7 @@ class WordWait {
   bool may_end() const noexcept { return !has_announced_; }
   // Yields, announces the sleep, or sleeps; until `moment` of the clock at the latest (null: no limit).
   void pause(clockid_t clock = CLOCK_REALTIME, const timespec* moment = nullptr) noexcept {
-    if (looks_ < looks_awake) {
+    if (looks_ < looks_that_pay) {
       ++looks_;
       return backoff_.pause();
     }
@@ -41,11 +43,13 @@ class WordWait {
     }
     coordination_.sleep(word_, *sleep_, std::min(longest_sleep_ns, ns_until(clock, moment)));
     has_announced_ = false;
+    has_slept_ = true;
   }
 
  private:
   // A look may cost a round trip; the sleep and the wake cost about ten.
   static constexpr unsigned looks_awake = 8;
+  static inline thread_local constinit unsigned looks_that_pay = looks_awake;
   // Then a cancelled thread notices.
   static constexpr std::uint64_t longest_sleep_ns = 100'000'000;
 
@@ -62,7 +66,7 @@ class WordWait {
   const void* const word_;
   omp::Backoff backoff_;
   std::optional<runtime::Coordination::Sleep> sleep_;
-  bool has_announced_ = false;
+  bool has_announced_ = false, has_slept_ = false;
   unsigned looks_ = 0;
 };
 
