@@ -7,7 +7,7 @@
 
 namespace {
 
-enum { rounds = 40, initial = 128 };
+enum { rounds = 12, initial = 128 };
 
 int value = initial;
 #pragma omp threadprivate(value)
