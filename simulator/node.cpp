@@ -153,8 +153,8 @@ Task<> Node::write(BlockId block, std::size_t begin, std::span<const std::byte> 
 }
 
 sync::RankActivity::Operation Node::begin_operation() {
-  return sync::RankActivity::Operation(activity_,
-                                       [this] { return options_.threads + options_.outsiders > 1; });
+  return sync::RankActivity::Operation(
+      activity_, [this] { return options_.threads + options_.outsiders > 1 || has_assistant_; });
 }
 
 std::size_t Node::Budget::held() const noexcept {

@@ -104,6 +104,8 @@ class Node {
   sync::Conditions& conditions() { return conditions_; }
   // For tasks that travel.
   task_stealing::Order& order() { return order_; }
+  // From now on threads run that come to no barrier, and touch nothing during one.
+  void add_assistant() { has_assistant_ = true; }
   fabric::sim::SimFabric& fabric() { return fabric_; }
   fabric::sim::SimExecutor& executor() { return fabric_.executor(); }
   // For one more thread.
@@ -258,6 +260,7 @@ class Node {
   std::vector<Task<>> alarms_;
   sync::Clock clock_;
   sync::FlagOrder flags_;
+  bool has_assistant_ = false;
   task_stealing::SignatureOrder order_;
   sync::RankActivity activity_;
   Bell bell_;

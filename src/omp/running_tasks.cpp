@@ -146,7 +146,7 @@ void end_record(TaskRecord& record, TaskSeat* own) {
   TaskGroup& group = *record.group;
   TaskArena& arena = *group.arena;
   bool awaited = note_end(record, own);
-  if (record.is_foreign) arena.other_ranks->foreign_task_ended(record, true);
+  if (record.is_foreign) arena.other_ranks->foreign_task_ended(record);
   free_task_record(&record);
   if (leave_group(group)) awaited = true;
   if (awaited) arena.bell().ring();
@@ -155,8 +155,6 @@ void end_record(TaskRecord& record, TaskSeat* own) {
 void note_end_elsewhere(TaskRecord& record) {
   TaskArena& arena = *record.group->arena;
   if (note_end(record, nullptr)) arena.bell().ring();
-  // It came from a third rank, which gets a report of its own.
-  if (record.is_foreign) arena.other_ranks->foreign_task_ended(record, false);
 }
 
 void leave_group_elsewhere(TaskRecord& record) {

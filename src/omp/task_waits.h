@@ -19,6 +19,14 @@ inline bool run_one_task(TaskSeat& seat, const Family* within) {
   return record != nullptr;
 }
 
+// After the bell's prepare().
+inline void sleep_for_tasks(TaskArena& arena, std::uint32_t seen, const Family* within) {
+  OtherRanks* const others = arena.other_ranks;
+  if (others != nullptr) others->wait_begins(within);
+  arena.bell().sleep(seen);
+  if (others != nullptr) others->wait_ends(within);
+}
+
 // Runs tasks on the calling member until `over`(), and sleeps while there are none: each change that ends the
 // wait is followed by a ring of the arena's bell. `within`: if it is not null, the
 // calling thread has suspended that task. Blocks.
@@ -39,9 +47,7 @@ void run_tasks_until(TaskSeat& seat, const Family* within, Over over) {
       continue;
     }
     if (!std::exchange(released, true) && release_for_events()) continue;
-    if (arena.other_ranks == nullptr || !arena.other_ranks->work_for(seat, within)) {
-      arena.bell().sleep(seen);
-    }
+    sleep_for_tasks(arena, seen, within);
   }
 }
 
@@ -63,9 +69,8 @@ void help_until(TaskSeat& seat, std::uint32_t opening, Over over) {
         continue;
       }
       if (!std::exchange(released, true) && release_for_events()) continue;
-      if (arena.other_ranks != nullptr && arena.other_ranks->work_for(seat, nullptr)) continue;
     }
-    arena.bell().sleep(seen);
+    sleep_for_tasks(arena, seen, nullptr);
   }
 }
 

@@ -74,6 +74,7 @@ void Team::report_disagreement() {
 void Team::pass_ranks(runtime::BarrierPayload& payload) {
   if (travelling != nullptr) travelling->meet(implicit_task().seat);
   runtime.synchronization().barrier(payload);
+  if (travelling != nullptr && kind_of(payload) == BarrierKind::inside_region) travelling->open();
 }
 
 // A barrier inside the region, of all ranks.

@@ -1,5 +1,5 @@
-// The tasks that other ranks have stolen from this one, until they and all tasks that they made have ended.
-// The number of a task goes with it, and comes back with reports.
+// The tasks of this rank that have left, until they and all tasks that they made have ended, or until they
+// come home before they have started. The number of a task goes with it, and comes back with reports.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace musubi::task_stealing {
 class AbsentTasks {
  public:
   // Result: the number, never 0.
-  std::uint64_t enter(std::uint64_t task, Rank thief) {
+  std::uint64_t enter(std::uint64_t task, Rank holder) {
     const Held held(lock_);
     if (free_.empty()) {
       free_.push_back(static_cast<std::uint32_t>(places_.size()));
@@ -24,45 +24,51 @@ class AbsentTasks {
     const std::uint32_t index = free_.back();
     free_.pop_back();
     Place& place = places_[index];
-    place = {task, thief, ++place.generation, false, true};
+    place = {task, holder, 1, ++place.generation, false, true};
     ++count_;
     return std::uint64_t{place.generation} << 32 | index;
   }
-  // The body has ended. Result: the task; none if `thief` does not have it, or has said so before.
-  std::optional<std::uint64_t> end(std::uint64_t number, Rank thief) {
+  // Another rank has it since that move. The news may come late, and in any order.
+  void move(std::uint64_t number, std::uint32_t moves, Rank holder) {
     const Held held(lock_);
-    Place* const place = find(number, thief);
+    Place* const place = find(number);
+    if (place == nullptr || place->moves >= moves) return;
+    place->moves = moves;
+    place->holder = holder;
+  }
+  // The body has ended. Result: the task; none if that has been said before, or there is no such task.
+  std::optional<std::uint64_t> end(std::uint64_t number) {
+    const Held held(lock_);
+    Place* const place = find(number);
     if (place == nullptr || place->ended) return std::nullopt;
     place->ended = true;
     return place->task;
   }
   // All that it made has ended, too. Result: as end(); the number is free then.
-  std::optional<std::uint64_t> leave(std::uint64_t number, Rank thief) {
-    return remove_if(true, number, thief);
+  std::optional<std::uint64_t> leave(std::uint64_t number) { return remove_if(true, number); }
+  // It has come home.
+  std::optional<std::uint64_t> come_home(std::uint64_t number) { return remove_if(false, number); }
+  // The rank that has the task, as far as known; none: it is not away.
+  std::optional<Rank> holder(std::uint64_t number) {
+    const Held held(lock_);
+    const Place* const place = find(number);
+    if (place == nullptr) return std::nullopt;
+    return place->holder;
   }
-  // `thief` did not accept it.
-  std::optional<std::uint64_t> cancel(std::uint64_t number, Rank thief) {
-    return remove_if(false, number, thief);
+  // The task that has this number; 0: none.
+  std::uint64_t task_of(std::uint64_t number) {
+    const Held held(lock_);
+    const Place* const place = find(number);
+    return place == nullptr ? 0 : place->task;
   }
-  // The rank that has the task whose body has not ended yet, and its number there.
-  struct Whereabouts {
-    Rank thief;
-    std::uint64_t number;
-  };
-  std::optional<Whereabouts> find(std::uint64_t task) {
+  // Calls visit(number, task) for each. Nothing changes here in that time.
+  template <class Visit>
+  void for_each(Visit visit) {
     const Held held(lock_);
     for (std::size_t i = 0; i < places_.size(); ++i) {
       const Place& place = places_[i];
-      if (place.in_use && !place.ended && place.task == task)
-        return Whereabouts{place.thief, std::uint64_t{place.generation} << 32 | i};
+      if (place.in_use) visit(std::uint64_t{place.generation} << 32 | i, place.task);
     }
-    return std::nullopt;
-  }
-  // The task that has this number; 0: none.
-  std::uint64_t task_of(std::uint64_t number, Rank thief) {
-    const Held held(lock_);
-    const Place* const place = find(number, thief);
-    return place == nullptr ? 0 : place->task;
   }
   std::size_t count() {
     const Held held(lock_);
@@ -72,22 +78,23 @@ class AbsentTasks {
  private:
   struct Place {
     std::uint64_t task = 0;
-    Rank thief;
+    Rank holder;
+    std::uint32_t moves = 0;
     std::uint32_t generation = 0;
     bool ended = false;
     bool in_use = false;
   };
 
-  Place* find(std::uint64_t number, Rank thief) MUSUBI_REQUIRES(lock_) {
+  Place* find(std::uint64_t number) MUSUBI_REQUIRES(lock_) {
     const std::uint64_t index = number & 0xffffffff;
     if (index >= places_.size()) return nullptr;
     Place& place = places_[index];
-    return place.in_use && place.generation == number >> 32 && place.thief == thief ? &place : nullptr;
+    return place.in_use && place.generation == number >> 32 ? &place : nullptr;
   }
   // The task of that number, whose body must have ended, or must not. Its number is free then.
-  std::optional<std::uint64_t> remove_if(bool ended, std::uint64_t number, Rank thief) {
+  std::optional<std::uint64_t> remove_if(bool ended, std::uint64_t number) {
     const Held held(lock_);
-    Place* const place = find(number, thief);
+    Place* const place = find(number);
     if (place == nullptr || place->ended != ended) return std::nullopt;
     place->in_use = false;
     free_.push_back(static_cast<std::uint32_t>(number));

@@ -15,7 +15,7 @@ std::optional<ParcelView> ParcelView::of(std::span<const std::byte> bytes) noexc
   at += report_bytes;
   for (std::size_t i = 0; i < view.head.reports; ++i) {
     const auto what = static_cast<std::uint32_t>(view.report(i).what);
-    if (what == 0 || what > static_cast<std::uint32_t>(Reported::fulfilled)) return std::nullopt;
+    if (what == 0 || what > static_cast<std::uint32_t>(Reported::moved)) return std::nullopt;
   }
   const std::size_t tasks_at = at;
   for (std::size_t i = 0; i < view.head.tasks; ++i) {

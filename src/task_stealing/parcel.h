@@ -13,15 +13,18 @@
 
 namespace musubi::task_stealing {
 
+// Of a task of the receiver: its body has ended, all that it made has ended, or another rank has it.
 // fulfilled: not a task but an event of the receiver.
-enum class Reported : std::uint32_t { ended = 1, subtree_ended = 2, both = 3, fulfilled = 4 };
+enum class Reported : std::uint32_t { ended = 1, subtree_ended = 2, both = 3, fulfilled = 4, moved = 5 };
 
 struct Report {
-  std::uint64_t number;  // of the rank that it was stolen from
+  std::uint64_t number;
   Reported what;
+  std::uint32_t moves;  // moved: to the rank `holder`
+  std::uint32_t holder;
   std::uint32_t reserved;
 };
-static_assert(sizeof(Report) == 16);
+static_assert(sizeof(Report) == 24);
 
 // Meetings: see meeting.h.
 enum class Step : std::uint8_t { none, done, go_on };
@@ -29,7 +32,7 @@ enum class Step : std::uint8_t { none, done, go_on };
 struct ParcelHead {
   std::uint64_t stamp = 0;    // Order::acquired() of the receiver, at the sender
   std::uint64_t meeting = 0;  // number of the meeting, with a step
-  std::uint64_t below = 0;    // only tasks made by the one that has this number at the sender; 0: any
+  std::uint64_t below = 0;    // the task of the sender that has this number, or one that it made; 0: any
   std::uint32_t load = 0;     // of the sender
   std::uint16_t wanted = 0;   // tasks
   std::uint16_t reports = 0;
@@ -37,16 +40,15 @@ struct ParcelHead {
   std::uint16_t news_bytes = 0;
   Step step = Step::none;
   bool parks = false;     // the sender waits for work from the receiver
-  bool refused = false;   // in an answer: the tasks were not accepted
   bool has_news = false;  // acquire before using the rest; without bytes: fetch them
-  std::uint32_t reserved = 0;
+  std::uint8_t reserved[5] = {};
 };
 static_assert(sizeof(ParcelHead) == 48);
 
 inline constexpr std::size_t reports_max = 32;
 // Precedes the image of a task.
 struct TaskHead {
-  std::uint64_t number;
+  Origin origin;
   std::uint64_t bytes;
 };
 
@@ -63,8 +65,8 @@ class ParcelWriter {
     return std::span(bytes_).subspan(used_ + sizeof(TaskHead), bytes_.size() - used);
   }
   // The image is in task_room().
-  void add_task(std::uint64_t number, std::size_t image_bytes) noexcept {
-    const TaskHead task{number, image_bytes};
+  void add_task(const Origin& origin, std::size_t image_bytes) noexcept {
+    const TaskHead task{origin, image_bytes};
     std::memcpy(bytes_.data() + used_, &task, sizeof task);
     used_ += sizeof task + (image_bytes + 7) / 8 * 8;
     ++head.tasks;
@@ -105,13 +107,13 @@ struct ParcelView {
     std::memcpy(&report, reports.data() + i * sizeof report, sizeof report);
     return report;
   }
-  // Calls visit(number, image) for each task.
+  // Calls visit(origin, image) for each task.
   template <class Visit>
   void for_each_task(Visit&& visit) const {
     for (std::size_t i = 0, at = 0; i < head.tasks; ++i) {
       TaskHead task;
       std::memcpy(&task, tasks.data() + at, sizeof task);
-      visit(task.number, tasks.subspan(at + sizeof task, task.bytes));
+      visit(task.origin, tasks.subspan(at + sizeof task, task.bytes));
       at += sizeof task + (task.bytes + 7) / 8 * 8;
     }
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/ids.h"
@@ -44,37 +45,48 @@ class Order {
   ~Order() = default;
 };
 
-// Names a stolen task: the rank that it was stolen from, and that rank's number for it.
-struct StolenFrom {
-  Rank victim;
+// Names a task that has left its home, the rank that made it, by the home's number for it.
+struct Origin {
+  Rank home;
+  std::uint32_t moves = 0;  // from rank to rank so far; no part of the name
   std::uint64_t number = 0;
 
-  friend bool operator==(const StolenFrom&, const StolenFrom&) = default;
+  friend bool operator==(const Origin& a, const Origin& b) noexcept {
+    return a.home == b.home && a.number == b.number;
+  }
 };
+static_assert(sizeof(Origin) == 16);
 
 // A task that leaves its rank.
 struct Departure {
-  std::uint64_t task = 0;   // LocalTasks knows it by this
-  std::uint64_t epoch = 0;  // Stealing::epoch() when it was made
-  std::size_t bytes = 0;    // of its image
+  std::uint64_t task = 0;        // one that was made here: LocalTasks knows it by this
+  std::optional<Origin> origin;  // one that was not made here: LocalTasks has forgotten it
+  std::uint64_t epoch = 0;       // Stealing::epoch() when it was made
+  std::size_t bytes = 0;         // of its image
 };
 
 // PORT the tasks of this rank. Any thread, several at once; nothing here waits or touches shared memory.
 class LocalTasks {
  public:
-  // Tasks that have not started and may move.
+  // Tasks that have not started and may move, without those that threads of this rank are about to take.
   virtual std::uint32_t load() const noexcept = 0;
-  // Whether a thread of this rank waits and may run any task.
+  // Whether tasks may come. They may not while the rank is in the quiescent part of a barrier, in which no
+  // program code runs, though another rank may have left it and made tasks again. Stealing::note_open()
+  // follows when they may again.
+  virtual bool is_open() const noexcept = 0;
+  // Whether a thread of this rank waits, may run any task, and has none.
   virtual bool is_hungry() const noexcept = 0;
-  // Takes the oldest such task; its image goes to `room`. `below`: only a task that was made, directly or
-  // not, by this stolen task. Result: false if there is none, or its image exceeds the room.
-  virtual bool take(const StolenFrom* below, std::span<std::byte> room, Departure& departure) noexcept = 0;
-  // A task that was taken stays here after all.
-  virtual void put_back(std::uint64_t task) noexcept = 0;
-  // A stolen task is here; its writes so far are visible. `below`: the task of this rank, now elsewhere, that
-  // made it; 0: not known.
-  virtual void arrive(const StolenFrom& from, std::uint64_t below,
-                      std::span<const std::byte> image) noexcept = 0;
+  // Takes the oldest task that may move; its image goes to `room`. `below`: only this task, which came here,
+  // or one that it made, directly or not. Result: false if there is none, or its image exceeds the room.
+  virtual bool take(const Origin* below, std::span<std::byte> room, Departure& departure) noexcept = 0;
+  // Tasks that were made here have left, and have their numbers: threads that wait may want them back.
+  virtual void departed() noexcept = 0;
+  // Whether `task`, which was made here and has left, was made by `ancestor`, which came here.
+  virtual bool is_below(std::uint64_t task, const Origin& ancestor) noexcept = 0;
+  // A task of another rank is here; the writes before its creation are visible.
+  virtual void arrive(const Origin& origin, std::span<const std::byte> image) noexcept = 0;
+  // A task that has left is here again, not started.
+  virtual void come_home(std::uint64_t task) noexcept = 0;
   // A task that has left: its body has ended, its writes are visible. At most once.
   virtual void ended(std::uint64_t task) noexcept = 0;
   // So have all tasks that it made. Once, after or together with ended().

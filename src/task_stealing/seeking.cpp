@@ -19,11 +19,7 @@ constexpr std::uint16_t tasks_wanted = 4;
 // Reports for the victim go with the question. Result: tasks that came.
 Task<std::uint32_t> Stealing::ask(Rank victim, std::uint64_t below, bool parks) {
   ParcelWriter parcel;
-  const std::optional<std::uint64_t> epoch = add_reports(victim, parcel);
-  if (epoch) {
-    if (!hooks_.injected(InjectedBug::reported_before_release)) co_await cover(*epoch);
-    add_news(victim, parcel);
-  }
+  co_await add_reports(victim, parcel);
   parcel.head.stamp = order_.acquired(victim);
   parcel.head.wanted = tasks_wanted;
   parcel.head.below = below;
@@ -39,41 +35,41 @@ Task<std::uint32_t> Stealing::ask(Rank victim, std::uint64_t below, bool parks) 
     counters_.add(Counter::tasks_refused);
     co_return 0;
   }
-  if (view->head.has_news) co_await order_.acquire(victim, view->news);
   payoff_.note_steal(got.elapsed_ns, tasks);
   const bool is_near = std::find(place_.near.begin(), place_.near.end(), victim) != place_.near.end();
   counters_.add(is_near ? Counter::tasks_stolen_near : Counter::tasks_stolen_far, tasks);
-  accept(victim, *view, below == 0 ? 0 : absent_.task_of(below, victim));
+  const bool right = co_await receive_tasks(victim, std::span<const std::byte>(answer).first(got.bytes));
+  MUSUBI_CHECK(right, "rank %u: its answer names tasks that are not on their way", victim.value);
   co_return tasks;
 }
 
-// Leapfrogging: tasks that a stolen task has made, for the thread that waits for that task; again after
-// pauses that double, until the task has ended. Each wish is asked for once in a turn, so that reports do not
-// starve. Result: as turn().
-Task<std::uint64_t> Stealing::ask_for_wanted(std::uint64_t now_ns) {
+// Leapfrogging: tasks that have left, or that these have made, for threads that wait for them; again after
+// pauses that double. Each wish is asked for once in a turn, so that reports do not starve. Result: as
+// turn().
+Task<std::uint64_t> Stealing::ask_for_wishes(std::uint64_t now_ns) {
   constexpr std::uint64_t first_pause_ns = 200'000, longest_pause_ns = 10'000'000;
-  std::vector<std::uint64_t> wanted;
+  std::vector<Wish> wishes;
   {
     const Held held(lock_);
-    if (wanted_.empty()) co_return until_bell;
+    if (wishes_.empty()) co_return until_bell;
     if (now_ns < next_wish_ns_) co_return next_wish_ns_ - now_ns;
-    wanted.swap(wanted_);
+    wishes = wishes_;
+    std::erase_if(wishes_, [](const Wish& wish) { return !wish.stays; });
   }
   bool any = false;
-  bool all = true;
-  for (const std::uint64_t task : wanted) {
-    const auto where = absent_.find(task);
-    if (!where) continue;
-    const std::uint32_t tasks = co_await ask(where->thief, where->number, false);
-    any = any || tasks != 0;
-    if (tasks != 0) continue;
-    all = false;
-    const Held held(lock_);
-    if (std::find(wanted_.begin(), wanted_.end(), task) == wanted_.end()) wanted_.push_back(task);
+  for (const Wish& wish : wishes) {
+    const std::optional<Rank> holder = absent_.holder(wish.number);
+    if (holder) {
+      const std::uint32_t tasks = co_await ask(*holder, wish.number, false);
+      any = any || tasks != 0;
+    } else {
+      const Held held(lock_);
+      std::erase_if(wishes_, [&](const Wish& other) { return other.number == wish.number; });
+    }
   }
   wish_pause_ns_ = any ? first_pause_ns : std::clamp(wish_pause_ns_ * 2, first_pause_ns, longest_pause_ns);
   next_wish_ns_ = now_ns + wish_pause_ns_;
-  co_return all ? until_bell : wish_pause_ns_;
+  co_return wish_pause_ns_;
 }
 
 Task<> Stealing::wait_at_neighbours() {
@@ -122,9 +118,8 @@ Task<> Stealing::push() {
     const std::optional<Rank> to = next_waiting();
     if (!to) co_return;
     ParcelWriter parcel;
-    std::vector<Packed> packed;
-    co_await add_tasks(*to, (tasks_.load() + 1) / 2, nullptr, parcel, &packed);
-    if (packed.empty()) co_return;  // taken by threads of this rank in the meantime
+    co_await add_tasks(*to, (tasks_.load() + 1) / 2, nullptr, parcel);
+    if (parcel.head.tasks == 0) co_return;  // taken by threads of this rank in the meantime
     count_waiting(*to, false);
     parcel.head.stamp = order_.acquired(*to);
     std::array<std::byte, message_bytes_max> answer;
@@ -132,17 +127,12 @@ Task<> Stealing::push() {
     const auto view = ParcelView::of(std::span<const std::byte>(answer).first(got.bytes));
     MUSUBI_CHECK(view, "rank %u: its answer to tasks is damaged", to->value);
     note_stamp(*to, view->head.stamp);
-    if (!view->head.refused) continue;
-    for (const Packed& task : packed) {
-      const auto back = absent_.cancel(task.number, *to);
-      MUSUBI_CHECK(back, "rank %u refused a task and ran it", to->value);
-      tasks_.put_back(*back);
-    }
   }
 }
 
 Task<std::uint64_t> Stealing::turn(std::uint64_t now_ns) {
-  const std::uint64_t wish_pause_ns = co_await ask_for_wanted(now_ns);
+  co_await accept_early();
+  const std::uint64_t wish_pause_ns = co_await ask_for_wishes(now_ns);
   const std::uint64_t pause_ns = std::min(wish_pause_ns, co_await seek(now_ns));
   co_await send_reports();
   co_await push();

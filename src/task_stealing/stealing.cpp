@@ -56,7 +56,7 @@ void Stealing::add_news(Rank peer, ParcelWriter& parcel) {
   parcel.add_news(order_.news_since(stamp, parcel.news_room()));
 }
 
-void Stealing::report(const StolenFrom& from, Reported what) {
+void Stealing::report(const Origin& origin, Reported what) {
   if (hooks_.injected(InjectedBug::subtree_reported_as_task) && what != Reported::fulfilled) {
     if (what == Reported::subtree_ended) return;
     what = Reported::both;
@@ -65,88 +65,143 @@ void Stealing::report(const StolenFrom& from, Reported what) {
     const Held held(lock_);
     // An end that has not been sent yet goes with the end of the subtree.
     const auto same = std::find_if(reports_.begin(), reports_.end(), [&](const PendingReport& pending) {
-      return pending.from == from && what != Reported::fulfilled && pending.what != Reported::fulfilled;
+      return pending.origin == origin && what != Reported::fulfilled && pending.what <= Reported::both;
     });
     if (same != reports_.end()) {
       same->what = Reported::both;
       same->epoch = epoch();
     } else {
-      reports_.push_back({from, what, epoch()});
+      reports_.push_back({origin, what, {}, epoch()});
     }
   }
   bell_.ring();
 }
 
-void Stealing::want_back(std::uint64_t task) {
+void Stealing::forget_wishes() {
+  const Held held(lock_);
+  wishes_.clear();
+}
+
+// Releases what they tell of.
+Task<> Stealing::add_reports(Rank peer, ParcelWriter& parcel) {
+  std::optional<std::uint64_t> newest;
   {
     const Held held(lock_);
-    if (std::find(wanted_.begin(), wanted_.end(), task) != wanted_.end()) return;
-    wanted_.push_back(task);
+    std::erase_if(reports_, [&](const PendingReport& pending) {
+      if (pending.origin.home != peer || parcel.head.reports == reports_max) return false;
+      parcel.add(Report{pending.origin.number, pending.what, pending.origin.moves, pending.holder.value, 0});
+      if (pending.what != Reported::moved) newest = std::max(newest.value_or(0), pending.epoch);
+      return true;
+    });
   }
-  bell_.ring();
+  if (!newest) co_return;
+  if (!hooks_.injected(InjectedBug::reported_before_release)) co_await cover(*newest);
+  add_news(peer, parcel);
 }
 
-// Result: the newest epoch of the reports added; none: there are none.
-std::optional<std::uint64_t> Stealing::add_reports(Rank peer, ParcelWriter& parcel) {
-  std::optional<std::uint64_t> newest;
-  const Held held(lock_);
-  std::erase_if(reports_, [&](const PendingReport& pending) {
-    if (pending.from.victim != peer || parcel.head.reports == reports_max) return false;
-    parcel.add(Report{pending.from.number, pending.what, 0});
-    newest = std::max(newest.value_or(0), pending.epoch);
-    return true;
-  });
-  return newest;
-}
-
-// Takes tasks for `thief` and releases their creators' writes. `packed`: null, or gets what was taken.
-Task<> Stealing::add_tasks(Rank thief, std::uint32_t count, const StolenFrom* below, ParcelWriter& parcel,
-                           std::vector<Packed>* packed) {
+// Takes tasks for `thief` and releases their creators' writes.
+Task<> Stealing::add_tasks(Rank thief, std::uint32_t count, const Origin* below, ParcelWriter& parcel) {
   std::uint64_t newest = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     Departure departure;
     const std::span<std::byte> room = parcel.task_room();
     if (room.empty() || !tasks_.take(below, room, departure)) break;
-    const std::uint64_t number = absent_.enter(departure.task, thief);
-    parcel.add_task(number, departure.bytes);
-    if (packed != nullptr) packed->push_back({departure.task, number});
+    Origin origin;
+    if (departure.origin) {
+      origin = *departure.origin;
+      ++origin.moves;
+      const Held held(lock_);
+      if (thief != origin.home) reports_.push_back({origin, Reported::moved, thief, 0});
+    } else {
+      origin = {place_.self, 1, absent_.enter(departure.task, thief)};
+    }
+    parcel.add_task(origin, departure.bytes);
     newest = std::max(newest, departure.epoch);
   }
   if (parcel.head.tasks == 0) co_return;
+  tasks_.departed();
   if (!hooks_.injected(InjectedBug::stolen_without_release)) co_await cover(newest);
   add_news(thief, parcel);
 }
 
-// REQUIRES: the parcel's news have been acquired.
-void Stealing::accept(Rank from, const ParcelView& parcel, std::uint64_t below) {
-  parcel.for_each_task([&](std::uint64_t number, std::span<const std::byte> image) {
-    tasks_.arrive({from, number}, below, image);
+// Tasks that come too early are kept for the assistant. Result: as accept().
+Task<bool> Stealing::receive_tasks(Rank from, std::span<const std::byte> bytes) {
+  if (tasks_.is_open() || hooks_.injected(InjectedBug::tasks_in_quiescence))
+    co_return co_await accept(from, *ParcelView::of(bytes));
+  {
+    const Held held(lock_);
+    early_.push_back({from, {bytes.begin(), bytes.end()}});
+    early_count_.store(early_.size());
+  }
+  bell_.ring();
+  co_return true;
+}
+
+Task<> Stealing::accept_early() {
+  if (early_count_.load() == 0 || !tasks_.is_open()) co_return;
+  std::vector<EarlyParcel> early;
+  {
+    const Held held(lock_);
+    early.swap(early_);
+    early_count_.store(0);
+  }
+  for (const EarlyParcel& parcel : early) {
+    const bool right = co_await accept(parcel.from, *ParcelView::of(parcel.bytes));
+    MUSUBI_CHECK(right, "rank %u sent tasks that are not on their way", parcel.from.value);
+  }
+}
+
+// Result: false if it names tasks that cannot come here.
+Task<bool> Stealing::accept(Rank from, const ParcelView& parcel) {
+  if (parcel.head.has_news) co_await order_.acquire(from, parcel.news);
+  bool right = true;
+  parcel.for_each_task([&](const Origin& origin, std::span<const std::byte> image) {
+    if (origin.home != place_.self) {
+      right = right && origin.home.value < place_.ranks;
+      if (right) tasks_.arrive(origin, image);
+      return;
+    }
+    const std::optional<std::uint64_t> task = absent_.come_home(origin.number);
+    right = right && task;
+    if (task) tasks_.come_home(*task);
   });
+  co_return right;
 }
 
 // ---- reports ----
 
-bool Stealing::count_reports(Rank from, const ParcelView& parcel) {
+bool Stealing::count_end(const Report& report) {
+  const auto what = static_cast<std::uint32_t>(report.what);
+  std::optional<std::uint64_t> ended, left;
+  if ((what & static_cast<std::uint32_t>(Reported::ended)) != 0) {
+    ended = absent_.end(report.number);
+    if (!ended) return false;
+    tasks_.ended(*ended);
+  }
+  if ((what & static_cast<std::uint32_t>(Reported::subtree_ended)) != 0) {
+    left = absent_.leave(report.number);
+    if (!left) return false;
+    if (!ended && hooks_.injected(InjectedBug::predecessor_counted_twice)) tasks_.ended(*left);
+    counters_.add(Counter::task_subtree_reports);
+    tasks_.subtree_ended(*left);
+  }
+  return true;
+}
+
+// Result: false if they cannot be true.
+bool Stealing::count_reports(const ParcelView& parcel) {
   for (std::size_t i = 0; i < parcel.head.reports; ++i) {
     const Report report = parcel.report(i);
+    bool right = true;
     if (report.what == Reported::fulfilled) {
-      if (!tasks_.fulfilled(report.number)) return false;
-      continue;
+      right = tasks_.fulfilled(report.number);
+    } else if (report.what == Reported::moved) {
+      right = report.holder < place_.ranks;
+      if (right) absent_.move(report.number, report.moves, Rank{report.holder});
+    } else {
+      right = count_end(report);
     }
-    const auto what = static_cast<std::uint32_t>(report.what);
-    std::optional<std::uint64_t> ended, left;
-    if ((what & static_cast<std::uint32_t>(Reported::ended)) != 0) {
-      ended = absent_.end(report.number, from);
-      if (!ended) return false;
-      tasks_.ended(*ended);
-    }
-    if ((what & static_cast<std::uint32_t>(Reported::subtree_ended)) != 0) {
-      left = absent_.leave(report.number, from);
-      if (!left) return false;
-      if (!ended && hooks_.injected(InjectedBug::predecessor_counted_twice)) tasks_.ended(*left);
-      counters_.add(Counter::task_subtree_reports);
-      tasks_.subtree_ended(*left);
-    }
+    if (!right) return false;
   }
   return true;
 }
@@ -157,13 +212,10 @@ Task<> Stealing::send_reports() {
     {
       const Held held(lock_);
       if (reports_.empty()) co_return;
-      to = reports_.front().from.victim;
+      to = reports_.front().origin.home;
     }
     ParcelWriter parcel;
-    const std::optional<std::uint64_t> epoch = add_reports(to, parcel);
-    if (!epoch) continue;
-    if (!hooks_.injected(InjectedBug::reported_before_release)) co_await cover(*epoch);
-    add_news(to, parcel);
+    co_await add_reports(to, parcel);
     parcel.head.stamp = order_.acquired(to);
     std::array<std::byte, message_bytes_max> answer;
     const Calls::Answer got = co_await calls_.ask(to, parcel.bytes(), answer);
@@ -185,25 +237,27 @@ Task<std::optional<std::size_t>> Stealing::answer(Rank from, std::span<const std
     if (!taken) co_return std::nullopt;
   }
   ParcelWriter reply;
-  if (asked->head.has_news) co_await order_.acquire(from, asked->news);
-  if (!count_reports(from, *asked)) co_return std::nullopt;
-  if (asked->head.tasks != 0) {
-    reply.head.refused = !tasks_.is_hungry();
-    if (!reply.head.refused) {
-      counters_.add(Counter::tasks_pushed, asked->head.tasks);
-      pushed_.store(true);
-      parked_.store(false);
-      accept(from, *asked, 0);
-    }
+  if (asked->head.tasks == 0) {
+    if (asked->head.has_news) co_await order_.acquire(from, asked->news);
+    if (!count_reports(*asked)) co_return std::nullopt;
+  } else {
+    if (asked->head.reports != 0) co_return std::nullopt;  // these do not come together
+    counters_.add(Counter::tasks_pushed, asked->head.tasks);
+    pushed_.store(true);
+    parked_.store(false);
+    const bool right = co_await receive_tasks(from, request);
+    if (!right) co_return std::nullopt;
   }
   if (asked->head.wanted != 0) {
-    const StolenFrom below{from, asked->head.below};
+    const Origin below{from, 0, asked->head.below};
     const bool is_near = std::find(place_.near.begin(), place_.near.end(), from) != place_.near.end();
     const std::uint32_t half = (tasks_.load() + 1) / 2;
     const std::uint32_t most = below.number != 0 || is_near ? 1 : half;
     co_await add_tasks(from, std::min<std::uint32_t>(most, asked->head.wanted),
-                       below.number != 0 ? &below : nullptr, reply, nullptr);
+                       below.number != 0 ? &below : nullptr, reply);
     if (reply.head.tasks == 0 && asked->head.parks) count_waiting(from, true);
+    if (reply.head.tasks == 0 && below.number != 0)
+      add_wishes([&](std::uint64_t task) { return tasks_.is_below(task, below); }, false);
   }
   // Tasks that reports made ready have rung no bell, nor has one that was made before the rank was noted.
   if (is_awaited() && tasks_.load() != 0) bell_.ring();

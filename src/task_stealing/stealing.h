@@ -5,11 +5,18 @@
 // - one assistant of the rank calls turn() again and again, and sleeps in between until the bell rings;
 // - answer() serves the messages of other ranks, on any thread, several at once.
 //
+// A task may go from rank to rank until it starts; whoever runs it reports to its home, the rank that made
+// it. A thread that waits for a task, or for a group, may run what descends from the task alone. So that this
+// wait ends, it must be able to get all that descends from it and has not started, wherever that is: it asks
+// the ranks that have its tasks, and these ask on. Then no circle of waits can close: each wait is for a
+// descendant, and the innermost task that waits can run all that it waits for.
+//
 // A task that no rank steals costs no release. The victim releases when it is robbed, unless a release covers
 // the writes before the task's creation already; the thief releases before it reports, mostly once, when the
 // task and all that it made have ended.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -62,13 +69,25 @@ class Stealing {
     return releases_begun_.load(std::memory_order_seq_cst);
   }
   // A stolen task has ended, or all that it made has, or both; or an event of another rank is fulfilled.
-  void report(const StolenFrom& from, Reported what);
+  void report(const Origin& origin, Reported what);
   // A stolen task has run so long on its processor, waits not counted.
   void note_work(std::uint64_t ns) noexcept { payoff_.note_work(ns); }
   // A thread waits and finds no task here that it may run.
   void note_hungry() noexcept { bell_.ring(); }
-  // A thread waits for a task that has left: asks its thief for tasks that it has made.
-  void want_back(std::uint64_t task);
+  // A thread waits for the tasks that have left for which wanted(task) holds, or for what they have made, and
+  // may run nothing else: asks the ranks that have them, again and again, until forget_wishes().
+  template <class Wanted>
+  void want_back(Wanted wanted) {
+    add_wishes(wanted, true);
+  }
+  // No thread waits so any more.
+  void forget_wishes();
+  // The task of this rank that has left under that number; 0: none.
+  std::uint64_t absent_task(std::uint64_t number) { return absent_.task_of(number); }
+  // LocalTasks::is_open() again.
+  void note_open() noexcept {
+    if (early_count_.load() != 0) bell_.ring();
+  }
   // Whether another rank waits for tasks of this one. Cheap.
   bool is_awaited() const noexcept { return awaited_.load(std::memory_order_relaxed) != 0; }
   // There are more tasks than threads here, and is_awaited().
@@ -100,30 +119,51 @@ class Stealing {
 
  private:
   struct PendingReport {
-    StolenFrom from;
+    Origin origin;
     Reported what;
-    std::uint64_t epoch;
+    Rank holder;          // moved
+    std::uint64_t epoch;  // that a release must cover first; nothing: `moved`
+  };
+  struct Wish {
+    std::uint64_t number;  // of an absent task
+    bool stays;            // until the thread that waits forgets it; false: another rank asks again
+  };
+  // Tasks that came while the rank was not open.
+  struct EarlyParcel {
+    Rank from;
+    std::vector<std::byte> bytes;
   };
   struct Peer {
     std::uint64_t stamp = 0;  // of this rank's releases, as the peer told it
     bool waits = false;       // for tasks of this rank
-  };
-  struct Packed {
-    std::uint64_t task;
-    std::uint64_t number;
   };
 
   Task<> cover(std::uint64_t epoch);
   bool is_covered(std::uint64_t epoch) const noexcept { return releases_ended_.load() > epoch; }
   void add_news(Rank peer, ParcelWriter& parcel);
   void note_stamp(Rank peer, std::uint64_t stamp);
-  std::optional<std::uint64_t> add_reports(Rank peer, ParcelWriter& parcel);
-  Task<> add_tasks(Rank thief, std::uint32_t count, const StolenFrom* below, ParcelWriter& parcel,
-                   std::vector<Packed>* packed);
-  void accept(Rank from, const ParcelView& parcel, std::uint64_t below);
-  bool count_reports(Rank from, const ParcelView& parcel);
+  Task<> add_reports(Rank peer, ParcelWriter& parcel);
+  Task<> add_tasks(Rank thief, std::uint32_t count, const Origin* below, ParcelWriter& parcel);
+  Task<bool> receive_tasks(Rank from, std::span<const std::byte> bytes);
+  Task<bool> accept(Rank from, const ParcelView& parcel);
+  Task<> accept_early();
+  bool count_reports(const ParcelView& parcel);
+  bool count_end(const Report& report);
+  template <class Wanted>
+  void add_wishes(Wanted wanted, bool stay) {
+    {
+      const Held held(lock_);
+      absent_.for_each([&](std::uint64_t number, std::uint64_t task) {
+        const auto same = [number](const Wish& wish) { return wish.number == number; };
+        if (wanted(task) && std::find_if(wishes_.begin(), wishes_.end(), same) == wishes_.end())
+          wishes_.push_back({number, stay});
+      });
+      if (wishes_.empty()) return;
+    }
+    bell_.ring();
+  }
   Task<std::uint32_t> ask(Rank victim, std::uint64_t below, bool parks);
-  Task<std::uint64_t> ask_for_wanted(std::uint64_t now_ns);
+  Task<std::uint64_t> ask_for_wishes(std::uint64_t now_ns);
   Task<std::uint64_t> seek(std::uint64_t now_ns);
   void count_waiting(Rank peer, bool waits);
   Task<> wait_at_neighbours();
@@ -157,7 +197,9 @@ class Stealing {
   std::atomic<std::uint32_t> awaited_{0};  // peers that wait
   SpinLock lock_;
   std::vector<PendingReport> reports_ MUSUBI_GUARDED_BY(lock_);
-  std::vector<std::uint64_t> wanted_ MUSUBI_GUARDED_BY(lock_);  // tasks of this rank
+  std::vector<Wish> wishes_ MUSUBI_GUARDED_BY(lock_);
+  std::vector<EarlyParcel> early_ MUSUBI_GUARDED_BY(lock_);
+  std::atomic<std::size_t> early_count_{0};
   std::vector<Peer> peers_ MUSUBI_GUARDED_BY(lock_);
 };
 

@@ -10,7 +10,8 @@
 namespace musubi::sim {
 
 struct TaskStep {
-  enum class Kind : std::uint8_t { create, wait, begin_group, end_group, fulfil, think };
+  // barrier: of implicit tasks, as often in each.
+  enum class Kind : std::uint8_t { create, wait, begin_group, end_group, fulfil, think, barrier };
   Kind kind;
   std::uint32_t task = 0;  // create: the child; fulfil: the task whose event it is
 };
@@ -86,7 +87,9 @@ inline TaskPlan draw_tasks(std::uint32_t ranks, const TaskShape& shape, Random& 
     if (fulfils[i] != PlannedTask::none) add(TaskStep::Kind::fulfil, fulfils[i]);
     unsigned open = 0;
     bool awaited = true;  // no wait stands between a detached task and the one that fulfils its event
+    bool meets = i < ranks;
     for (const std::uint32_t child : children[i]) {
+      if (meets && awaited && open == 0 && random.chance(30)) add(TaskStep::Kind::barrier), meets = false;
       if (awaited && random.chance(shape.groups)) add(TaskStep::Kind::begin_group), ++open;
       if (random.chance(30)) add(TaskStep::Kind::think);
       add(TaskStep::Kind::create, child);
@@ -95,6 +98,7 @@ inline TaskPlan draw_tasks(std::uint32_t ranks, const TaskShape& shape, Random& 
       if (awaited && open != 0 && random.chance(shape.groups)) add(TaskStep::Kind::end_group), --open;
     }
     for (; open != 0; --open) add(TaskStep::Kind::end_group);
+    if (meets) add(TaskStep::Kind::barrier);
     if (random.chance(60)) add(TaskStep::Kind::think);
   }
   return plan;

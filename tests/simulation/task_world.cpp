@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace musubi::sim {
 
 using task_stealing::Departure;
+using task_stealing::Lineage;
+using task_stealing::Origin;
 using task_stealing::Reported;
-using task_stealing::StolenFrom;
 
 TaskRank::TaskRank(Stage& stage, std::uint32_t rank, const TaskPlan& plan, TaskJournal& journal,
                    const Options& options, InjectedBug bug)
@@ -34,10 +36,11 @@ TaskRank::TaskRank(Stage& stage, std::uint32_t rank, const TaskPlan& plan, TaskJ
       std::move(place), task_stealing::Habits{true},
       task_stealing::Stealing::Ports{calls_, node_.order(), *this, *this, node_.counters()}, hooks);
   calls_.set_server(stealing_.get());
+  node_.add_assistant();
 }
 
 TaskRank::Scope* TaskRank::make_scope(Scope* outer) {
-  scopes_.push_back({outer, false, {}, 0});
+  scopes_.push_back({outer, false, {}, {}, 0});
   return &scopes_.back();
 }
 
@@ -52,39 +55,62 @@ bool TaskRank::descends_from(const Record& record, const Record& ancestor) const
   return at == &ancestor;
 }
 
-bool TaskRank::take(const StolenFrom* below, std::span<std::byte> room, Departure& departure) noexcept {
-  const auto is_below = [&](const Record* record) {
-    const Scope* scope = record->scope;
-    while (scope != nullptr && !(scope->is_subtree && scope->from == *below)) scope = scope->outer;
-    return scope != nullptr;
-  };
+bool TaskRank::is_in(const Scope* scope, const Origin& origin) {
+  while (scope != nullptr && !(scope->is_subtree && scope->origin == origin)) scope = scope->outer;
+  return scope != nullptr;
+}
+
+namespace {
+
+struct Image {
+  std::uint32_t index;
+  Lineage lineage;
+};
+
+}  // namespace
+
+bool TaskRank::take(const Origin* below, std::span<std::byte> room, Departure& departure) noexcept {
   const auto found = std::find_if(ready_.begin(), ready_.end(), [&](const Record* record) {
-    return below == nullptr ? !record->is_foreign : is_below(record);
+    return below == nullptr || is_in(record->scope, *below);
   });
-  if (found == ready_.end() || room.size() < sizeof(std::uint32_t)) return false;
+  if (found == ready_.end() || room.size() < sizeof(Image)) return false;
   Record& record = **found;
   ready_.erase(found);
-  record.is_absent = true;
-  std::memcpy(room.data(), &record.index, sizeof record.index);
-  departure = {reinterpret_cast<std::uint64_t>(&record), record.epoch, sizeof record.index};
+  Image image{record.index, {}};
+  const Scope* around = record.scope;
+  while (around != nullptr && !around->is_subtree) around = around->outer;
+  if (around != nullptr) image.lineage = around->lineage;
+  departure = {0, std::nullopt, record.epoch, sizeof image};
+  if (record.is_foreign) {
+    departure.origin = record.scope->origin;
+    record.scope->origin = {};  // of no task
+  } else {
+    if (around != nullptr) image.lineage.add(around->origin);
+    departure.task = reinterpret_cast<std::uint64_t>(&record);
+    record.is_absent = true;
+  }
+  std::memcpy(room.data(), &image, sizeof image);
   return true;
 }
 
-void TaskRank::put_back(std::uint64_t task) noexcept {
+void TaskRank::come_home(std::uint64_t task) noexcept {
   record_of(task)->is_absent = false;
   ready_.push_front(record_of(task));
 }
 
-void TaskRank::arrive(const StolenFrom& from, std::uint64_t below,
-                      std::span<const std::byte> image) noexcept {
-  std::uint32_t index = 0;
-  std::memcpy(&index, image.data(), sizeof index);
-  Scope* const scope = make_scope(nullptr);
+void TaskRank::arrive(const Origin& origin, std::span<const std::byte> bytes) noexcept {
+  Image image;
+  std::memcpy(&image, bytes.data(), sizeof image);
+  const std::uint64_t number = image.lineage.number_at(node_.self());
+  Record* const around = number == 0 ? nullptr : record_of(stealing_->absent_task(number));
+  Scope* const scope = make_scope(around == nullptr ? nullptr : around->scope);
   scope->is_subtree = true;
-  scope->from = from;
+  scope->origin = origin;
+  scope->lineage = image.lineage;
   scope->unfinished = 1;
-  Record* const record = make(index, below == 0 ? nullptr : record_of(below), scope);
+  Record* const record = make(image.index, around, scope);
   record->is_foreign = true;
+  was_hungry_ = false;
   make_ready(*record);
 }
 
@@ -115,14 +141,14 @@ void TaskRank::fulfil(std::uint32_t task) {
   if (rank == node_.self().value) {
     (void)fulfilled(task);
   } else {
-    stealing_->report({Rank{rank}, task}, Reported::fulfilled);
+    stealing_->report({Rank{rank}, 0, task}, Reported::fulfilled);
   }
 }
 
 // The task itself has ended: trusts its callers that this is so once.
 void TaskRank::finish(Record& record) {
   record.ended = true;
-  if (record.is_foreign) return stealing_->report(record.scope->from, Reported::ended);
+  if (record.is_foreign) return stealing_->report(record.scope->origin, Reported::ended);
   if (record.parent->children != 0) --record.parent->children;
   for (Record* next : record.successors) {
     if (next->predecessors != 0 && --next->predecessors == 0) make_ready(*next);
@@ -132,7 +158,7 @@ void TaskRank::finish(Record& record) {
 void TaskRank::leave_if_over(Record& record) {
   if (!record.ended || !record.subtree_ended || std::exchange(record.left, true)) return;
   if (--record.scope->unfinished == 0 && record.scope->is_subtree)
-    stealing_->report(record.scope->from, Reported::subtree_ended);
+    stealing_->report(record.scope->origin, Reported::subtree_ended);
 }
 
 void TaskRank::make_ready(Record& record) {
@@ -160,39 +186,28 @@ Task<> TaskRank::create(Record& parent, Scope* scope, std::uint32_t child) {
     if (record.predecessors == 0) make_ready(record);
     co_return;
   }
-  while (record.predecessors != 0 && !journal_.has_failed()) {
-    const bool ran = co_await run_one(&parent);
-    if (!ran) co_await idle(stage_, options_.think_ns);
-  }
+  while (record.predecessors != 0 && !journal_.has_failed()) co_await wait_for_descendants(parent);
   co_await run(record);
 }
 
-void TaskRank::want_children_back(const Record& record) {
-  if (!options_.waits_for_stolen) return;
-  for (Record& child : records_) {
-    if (child.parent == &record && child.is_absent && !child.body_ended)
-      stealing_->want_back(reinterpret_cast<std::uint64_t>(&child));
-  }
+// The member may run what descends from the record, and nothing else.
+Task<> TaskRank::wait_for_descendants(Record& record) {
+  const bool ran = co_await run_one(&record);
+  if (ran) co_return;
+  ++waiting_;
+  stealing_->want_back([&](std::uint64_t task) { return descends_from(*record_of(task), record); });
+  co_await idle(stage_, options_.think_ns);
+  if (--waiting_ == 0) stealing_->forget_wishes();
 }
 
 Task<> TaskRank::wait_for_children(Record& record, const std::vector<std::uint32_t>& children) {
-  while (record.children != 0 && !journal_.has_failed()) {
-    const bool ran = co_await run_one(&record);
-    if (ran) continue;
-    want_children_back(record);
-    co_await idle(stage_, options_.think_ns);
-  }
+  while (record.children != 0 && !journal_.has_failed()) co_await wait_for_descendants(record);
   for (const std::uint32_t child : children)
     co_await journal_.expect_ended(node_, child, "at a taskwait of its parent");
 }
 
 Task<> TaskRank::end_group(Record& record, Scope& scope) {
-  while (scope.unfinished != 0 && !journal_.has_failed()) {
-    const bool ran = co_await run_one(&record);
-    if (ran) continue;
-    want_children_back(record);
-    co_await idle(stage_, options_.think_ns);
-  }
+  while (scope.unfinished != 0 && !journal_.has_failed()) co_await wait_for_descendants(record);
 }
 
 Task<bool> TaskRank::run_one(const Record* ancestor) {
@@ -236,6 +251,9 @@ Task<> TaskRank::run(Record& record) {
       case TaskStep::Kind::fulfil:
         fulfil(step.task);
         break;
+      case TaskStep::Kind::barrier:
+        co_await pass_barrier();
+        break;
       case TaskStep::Kind::think:
         co_await idle(stage_, options_.think_ns);
         break;
@@ -248,50 +266,55 @@ Task<> TaskRank::run(Record& record) {
   leave_if_over(record);
 }
 
-Task<> TaskRank::wait_at_end(std::uint32_t number) {
-  ++arrived_;
-  bool has_come = false;
-  std::uint64_t meeting = 0;
-  while (!over_ && !journal_.has_failed()) {
+Task<> TaskRank::sleep_hungry() {
+  ++hungry_;
+  was_hungry_ = true;
+  stealing_->note_hungry();
+  co_await idle(stage_, options_.think_ns);
+  --hungry_;
+}
+
+// All other members are in help().
+Task<> TaskRank::pass_barrier() {
+  std::optional<std::uint64_t> meeting;
+  while (!journal_.has_failed() && !(meeting && stealing_->is_over(*meeting))) {
     const bool ran = co_await run_one(nullptr);
     if (ran) continue;
-    if (number == 0 && !has_come && arrived_ == options_.members && team_->unfinished == 0) {
-      has_come = true;
+    if (!meeting && team_->unfinished == 0) {
       meeting = co_await stealing_->come();
+    } else {
+      co_await sleep_hungry();
     }
-    if (has_come && stealing_->is_over(meeting)) {
-      co_await stealing_->pass_on(meeting);
-      over_ = true;
-      break;
-    }
-    ++hungry_;
-    stealing_->note_hungry();
-    co_await idle(stage_, options_.think_ns);
-    --hungry_;
+  }
+  if (journal_.has_failed()) co_return;
+  is_open_ = false;
+  co_await stealing_->pass_on(*meeting);
+  co_await meet(node_);
+  is_open_ = true;
+  stealing_->note_open();
+}
+
+Task<> TaskRank::help() {
+  while (!over_ && !journal_.has_failed()) {
+    const bool ran = co_await run_one(nullptr);
+    if (!ran) co_await sleep_hungry();
   }
 }
 
-// Each member of the rank; the first one also runs the implicit task.
+// Each member of the rank; the first one runs the implicit task.
 Task<> TaskRank::member(std::uint32_t number) {
-  if (number == 0) {
-    const auto rank = node_.self().value;
-    if (rank == 0 && options_.first_pause_ns != 0) co_await fabric::sim::think(options_.first_pause_ns);
-    co_await run(*make(rank, nullptr, team_));
-  }
-  co_await wait_at_end(number);
-  if (journal_.has_failed()) {
-    stopped_ = true;
+  if (number != 0) {
+    co_await help();
     co_return;
   }
-  co_await meet(node_);
-  if (number != 0) co_return;
-  for (std::uint32_t task = 0; task < plan_.tasks.size(); ++task)
+  if (node_.self() == Rank{0} && options_.first_pause_ns != 0)
+    co_await fabric::sim::think(options_.first_pause_ns);
+  co_await run(*make(node_.self().value, nullptr, team_));
+  co_await pass_barrier();
+  for (std::uint32_t task = 0; task < plan_.tasks.size() && !journal_.has_failed(); ++task)
     co_await journal_.expect_ended(node_, task, "after the barrier");
-  // A barrier without tasks.
-  const std::uint64_t meeting = co_await stealing_->come();
-  while (!stealing_->is_over(meeting)) co_await idle(stage_, options_.think_ns);
-  co_await stealing_->pass_on(meeting);
-  stopped_ = true;
+  co_await pass_barrier();  // without tasks
+  over_ = stopped_ = true;
 }
 
 Task<> TaskRank::assist() {

@@ -12,6 +12,7 @@
 #include "sim_calls.h"
 #include "stage.h"
 #include "task_plan.h"
+#include "task_stealing/lineage.h"
 #include "task_stealing/stealing.h"
 
 namespace musubi::sim {
@@ -61,7 +62,8 @@ class TaskJournal {
 class TaskRank final : public task_stealing::LocalTasks, private task_stealing::Bell {
  public:
   struct Options {
-    bool waits_for_stolen = true;  // leapfrogging
+    // Tasks come to a rank whose thread has begun to wait for others in the meantime.
+    bool old_hunger = false;
     std::uint32_t members = 1;
     std::uint64_t think_ns = 3000;
     std::uint64_t first_pause_ns = 0;  // of the implicit task of rank 0
@@ -80,12 +82,13 @@ class TaskRank final : public task_stealing::LocalTasks, private task_stealing::
   struct Scope {
     Scope* outer = nullptr;
     bool is_subtree = false;
-    task_stealing::StolenFrom from;  // of a subtree
+    task_stealing::Origin origin;    // of a subtree
+    task_stealing::Lineage lineage;  // of its task
     std::uint32_t unfinished = 0;
   };
   struct Record {
     std::uint32_t index;
-    Record* parent;  // null: on another rank, or none
+    Record* parent;  // of a task from another rank: the innermost task of this rank around it; null: none
     Scope* scope;
     std::uint64_t epoch = 0;
     std::uint32_t children = 0;
@@ -102,13 +105,22 @@ class TaskRank final : public task_stealing::LocalTasks, private task_stealing::
   };
 
   // LocalTasks, Bell
-  std::uint32_t load() const noexcept override { return static_cast<std::uint32_t>(ready_.size()); }
-  bool is_hungry() const noexcept override { return hungry_ != 0; }
-  bool take(const task_stealing::StolenFrom* below, std::span<std::byte> room,
+  bool is_open() const noexcept override { return is_open_; }
+  std::uint32_t load() const noexcept override {
+    const auto ready = static_cast<std::uint32_t>(ready_.size());
+    return ready > hungry_ ? ready - hungry_ : 0;
+  }
+  bool is_hungry() const noexcept override {
+    return hungry_ > ready_.size() || (options_.old_hunger && was_hungry_);
+  }
+  bool take(const task_stealing::Origin* below, std::span<std::byte> room,
             task_stealing::Departure& departure) noexcept override;
-  void put_back(std::uint64_t task) noexcept override;
-  void arrive(const task_stealing::StolenFrom& from, std::uint64_t below,
-              std::span<const std::byte> image) noexcept override;
+  void departed() noexcept override {}
+  bool is_below(std::uint64_t task, const task_stealing::Origin& ancestor) noexcept override {
+    return is_in(record_of(task)->scope, ancestor);
+  }
+  void arrive(const task_stealing::Origin& origin, std::span<const std::byte> image) noexcept override;
+  void come_home(std::uint64_t task) noexcept override;
   void ended(std::uint64_t task) noexcept override;
   void subtree_ended(std::uint64_t task) noexcept override;
   bool fulfilled(std::uint64_t event) noexcept override;
@@ -116,6 +128,7 @@ class TaskRank final : public task_stealing::LocalTasks, private task_stealing::
   void meeting_over() noexcept override {}
   void ring() noexcept override { rung_ = true; }
 
+  static bool is_in(const Scope* scope, const task_stealing::Origin& origin);
   static Record* record_of(std::uint64_t task) { return reinterpret_cast<Record*>(task); }
   Record* make(std::uint32_t index, Record* parent, Scope* scope);
   Scope* make_scope(Scope* outer);
@@ -124,8 +137,10 @@ class TaskRank final : public task_stealing::LocalTasks, private task_stealing::
   Task<> wait_for_children(Record& record, const std::vector<std::uint32_t>& children);
   Task<> end_group(Record& record, Scope& scope);
   Task<bool> run_one(const Record* ancestor);
-  Task<> wait_at_end(std::uint32_t number);
-  void want_children_back(const Record& record);
+  Task<> help();
+  Task<> pass_barrier();
+  Task<> sleep_hungry();
+  Task<> wait_for_descendants(Record& record);
   void finish(Record& record);
   void leave_if_over(Record& record);
   void make_ready(Record& record);
@@ -145,8 +160,10 @@ class TaskRank final : public task_stealing::LocalTasks, private task_stealing::
   std::deque<Record*> ready_;              // the oldest first
   Scope* team_ = nullptr;
   std::uint32_t hungry_ = 0;
+  std::uint32_t waiting_ = 0;  // members that may run only some tasks
+  bool was_hungry_ = false;    // since tasks came
   std::int32_t peers_waiting_ = 0;
-  std::uint32_t arrived_ = 0;
+  bool is_open_ = true;
   bool over_ = false;
   bool stopped_ = false;
   bool rung_ = false;

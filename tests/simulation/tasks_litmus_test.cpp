@@ -25,9 +25,9 @@ TaskWorld::Result play(std::uint64_t seed, const TaskShape& shape, InjectedBug b
   configuration.check_every = 1000;
   TaskRank::Options options;
   options.members = static_cast<std::uint32_t>(random.between(1, 3));
-  options.waits_for_stolen = random.chance(70);
+  options.old_hunger = random.chance(50);
   options.think_ns = random.chance(50) ? 2000 : 2 * configuration.model.latency_ns + 500;
-  configuration.threads = options.members;
+  configuration.threads = 1;  // that come to the job's barrier
   configuration.plain_flags = 0;
   configuration.room_blocks = 0;
   const TaskPlan plan = draw_tasks(nodes, shape, random);
@@ -50,7 +50,7 @@ bool is_found(const TaskShape& shape, InjectedBug bug) {
   return false;
 }
 
-constexpr TaskShape trees{.tasks = 40, .dependent = 0};
+constexpr TaskShape trees{.tasks = 60, .groups = 40, .waits = 25, .dependent = 0};
 constexpr TaskShape graphs{.tasks = 30, .groups = 5, .waits = 5, .dependent = 40};
 
 TEST(TasksLitmus, TreesEndOnceAndInOrder) {
@@ -80,6 +80,53 @@ TEST(TasksLitmus, ASubtreeReportedAsATaskIsFound) {
 
 TEST(TasksLitmus, APredecessorCountedTwiceIsFound) {
   EXPECT_TRUE(is_found(graphs, InjectedBug::predecessor_counted_twice));
+}
+
+TEST(TasksLitmus, TasksInTheQuiescentPartOfABarrierAreFound) {
+  EXPECT_TRUE(is_found(graphs, InjectedBug::tasks_in_quiescence));
+}
+
+// A group around a tree whose tasks do not wait for what they make: only the group does.
+TaskPlan spreading_tree(std::uint32_t ranks, std::uint32_t depth) {
+  TaskPlan plan;
+  plan.roots = ranks;
+  plan.tasks.resize(ranks);
+  struct Level {
+    std::uint32_t task, depth;
+  };
+  plan.tasks[0].steps.push_back({TaskStep::Kind::begin_group});
+  std::vector<Level> open{{0, 0}};
+  while (!open.empty()) {
+    const Level at = open.back();
+    open.pop_back();
+    for (std::uint32_t i = 0; i < (at.depth == 0 ? 1 : 3) && at.depth < depth; ++i) {
+      const auto child = static_cast<std::uint32_t>(plan.tasks.size());
+      plan.tasks.push_back({at.task, {{TaskStep::Kind::think}}, {}, false, false});
+      plan.tasks[at.task].steps.push_back({TaskStep::Kind::create, child});
+      open.push_back({child, at.depth + 1});
+    }
+  }
+  plan.tasks[0].steps.push_back({TaskStep::Kind::end_group});
+  return plan;
+}
+
+TaskWorld::Result play_spreading_tree(std::uint64_t seed) {
+  Random random(seed);
+  const auto nodes = static_cast<std::uint32_t>(random.between(2, 5));
+  Configuration configuration = hostile(seed, nodes);
+  configuration.check_every = 1000;
+  configuration.threads = 1;
+  configuration.plain_flags = 0;
+  configuration.room_blocks = 0;
+  TaskRank::Options options;
+  options.think_ns = random.chance(50) ? 2000 : 2 * configuration.model.latency_ns + 500;
+  options.old_hunger = true;
+  return TaskWorld::play(configuration, spreading_tree(nodes, 5), options, InjectedBug::none);
+}
+
+TEST(TasksLitmus, AGroupEndsAroundTasksThatDoNotWait) {
+  for (std::uint64_t seed = 1; seed <= worlds; ++seed)
+    ASSERT_EQ(play_spreading_tree(seed).fault, "") << "seed " << seed;
 }
 
 // Rank 1 waits at rank 0 when that makes eight tasks.

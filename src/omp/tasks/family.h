@@ -37,10 +37,15 @@ class Family {
   // By the task: it waits for its children from now on, until stop_waiting().
   void start_waiting() noexcept { counts_.fetch_or(awaited, std::memory_order_seq_cst); }
   void stop_waiting() noexcept { counts_.fetch_and(~std::uint64_t{awaited}, std::memory_order_relaxed); }
+  // One more object that needs the family and those around it, or one less.
+  void refer() noexcept { counts_.fetch_add(one_reference, std::memory_order_relaxed); }
+  void release() noexcept {
+    if (drop_reference()) destroy();
+  }
   // The end of its task.
   void end() noexcept {
     ended_.store(true, std::memory_order_relaxed);
-    if (drop_reference()) destroy();
+    release();
   }
 
   // Whether it is `ancestor` or one of its descendants.

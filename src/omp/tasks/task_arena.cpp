@@ -85,57 +85,18 @@ void TaskArena::put_common(TaskRecord& record) noexcept {
 TaskRecord* TaskArena::take_common(const Family* within, std::int32_t priority_least) noexcept {
   const Held held(common_lock_);
   for (TaskRecord** place = &common_; *place != nullptr; place = &(*place)->next) {
-    TaskRecord* const record = *place;
-    if (record->priority < priority_least) return nullptr;
-    if (within != nullptr && !record->parent->descends_from(*within)) continue;
-    *place = record->next;
-    common_priority_.store(common_ == nullptr ? 0 : common_->priority, std::memory_order_relaxed);
-    common_count_.fetch_sub(1, std::memory_order_relaxed);
-    return record;
+    if ((*place)->priority < priority_least) return nullptr;
+    if (within == nullptr || (*place)->parent->descends_from(*within)) return remove_common(place);
   }
   return nullptr;
 }
 
-namespace {
-
-bool is_inside(const TaskGroup* group, const TaskGroup& outer) noexcept {
-  while (group != nullptr && group != &outer) group = group->outer;
-  return group != nullptr;
-}
-
-}  // namespace
-
-std::uint32_t TaskArena::take_for_thief(std::span<TaskRecord*> taken, const TaskGroup* below) noexcept {
-  std::uint32_t count = 0;
-  const auto can_travel = [below](const TaskRecord& record) {
-    // A task from another rank goes back there only: its chain of ranks would hide it from the thread that
-    // waits for it.
-    if (below == nullptr) return record.can_travel() && !record.is_foreign;
-    return record.can_travel() && is_inside(record.group, *below);
-  };
-  for (bool found = true; found && count < taken.size();) {
-    found = false;
-    for (std::uint32_t i = 0; i < seat_count_ && count < taken.size(); ++i) {
-      if (TaskRecord* record = seats_[i]->deque.steal(can_travel)) {
-        taken[count++] = record;
-        found = true;
-      }
-    }
-  }
-  if (count != 0) return count;
-  const Held held(common_lock_);
-  for (TaskRecord** place = &common_; *place != nullptr && count < taken.size();) {
-    TaskRecord* const record = *place;
-    if (!can_travel(*record)) {
-      place = &record->next;
-      continue;
-    }
-    *place = record->next;
-    taken[count++] = record;
-    common_count_.fetch_sub(1, std::memory_order_relaxed);
-  }
+TaskRecord* TaskArena::remove_common(TaskRecord** place) noexcept {
+  TaskRecord* const record = *place;
+  *place = record->next;
   common_priority_.store(common_ == nullptr ? 0 : common_->priority, std::memory_order_relaxed);
-  return count;
+  common_count_.fetch_sub(1, std::memory_order_relaxed);
+  return record;
 }
 
 void TaskArena::post(TaskEvent& event) noexcept {

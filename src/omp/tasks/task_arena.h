@@ -29,16 +29,14 @@ struct alignas(64) TaskSeat {
 // The tasks of other ranks, as the waiting threads of a rank see them.
 class OtherRanks {
  public:
-  // By a waiting thread that found no task in its rank: does a piece of the work between ranks (handles
-  // reports that have arrived, asks for tasks, puts them into the arena). `within`: see TaskArena::find.
-  // Result: whether it changed anything that the thread could wait for; if not, it sleeps until the arena's
-  // bell rings. Any thread of the rank.
-  virtual bool work_for(TaskSeat& seat, const Family* within) noexcept = 0;
+  // A thread that found no task in its rank sleeps until the arena's bell rings, and no longer. `within`: see
+  // TaskArena::find.
+  virtual void wait_begins(const Family* within) noexcept = 0;
+  virtual void wait_ends(const Family* within) noexcept = 0;
   // A foreign task's function has taken so long on its processor.
   virtual void note_foreign_work(std::uint64_t ns) noexcept = 0;
-  // A foreign record's function has returned, and its data are freed. `here`: on this rank, which is about to
-  // count it in its group, too.
-  virtual void foreign_task_ended(TaskRecord& record, bool here) noexcept = 0;
+  // A foreign record's function has returned, and its data are freed; it is about to leave its group.
+  virtual void foreign_task_ended(TaskRecord& record) noexcept = 0;
   // The last task of a group of kind subtree has ended. The group is the implementation's.
   virtual void subtree_ended(TaskGroup& group) noexcept = 0;
   // This rank has more ready tasks than hungry threads: called by a member that has just put one.
@@ -106,10 +104,19 @@ class TaskArena {
   // where every thread finds the ones that it may run.
   void give_up_deque(TaskSeat& own) noexcept;
 
-  // For other ranks: the oldest tasks that can travel, at most as many as `taken` has room. They still count
-  // here. `below`: null, or only tasks inside that group. Result: their number. Any thread, blocks for
-  // nothing.
-  std::uint32_t take_for_thief(std::span<TaskRecord*> taken, const TaskGroup* below) noexcept;
+  // For other ranks: the oldest task for which wanted(record) holds, as far as the deques let see. It still
+  // counts here. Null: there is none. Any thread, blocks for nothing.
+  template <class Wanted>
+  TaskRecord* take_for_thief(Wanted wanted) noexcept {
+    for (std::uint32_t i = 0; i < seat_count_; ++i) {
+      if (TaskRecord* const record = seats_[i]->deque.steal(wanted)) return record;
+    }
+    const Held held(common_lock_);
+    for (TaskRecord** place = &common_; *place != nullptr; place = &(*place)->next) {
+      if (wanted(**place)) return remove_common(place);
+    }
+    return nullptr;
+  }
   // Another rank has fulfilled the event: a member tells its task, after it has acquired what that rank
   // released. Rings the bell. Any thread.
   void post(TaskEvent& event) noexcept;
@@ -127,6 +134,7 @@ class TaskArena {
   // Tasks by falling priority; the newest first among equals.
   void put_common(TaskRecord& record) noexcept;
   TaskRecord* take_common(const Family* within, std::int32_t priority_least) noexcept;
+  TaskRecord* remove_common(TaskRecord** place) noexcept MUSUBI_REQUIRES(common_lock_);
 
   Bell bell_;
   TaskGroup tasks_{nullptr, TaskGroup::Kind::team, this};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "task_stealing/absent_tasks.h"
+#include "task_stealing/lineage.h"
 #include "task_stealing/meeting.h"
 #include "task_stealing/parcel.h"
 #include "task_stealing/payoff.h"
@@ -19,43 +20,74 @@ constexpr Rank thief{3}, another{4};
 TEST(AbsentTasks, ATaskEndsOnceAndThenLeavesOnce) {
   AbsentTasks absent;
   const std::uint64_t number = absent.enter(77, thief);
-  EXPECT_EQ(absent.leave(number, thief), std::nullopt) << "its body has not ended";
-  EXPECT_EQ(absent.end(number, another), std::nullopt) << "that rank does not have it";
-  EXPECT_EQ(absent.end(number, thief), 77u);
-  EXPECT_EQ(absent.end(number, thief), std::nullopt);
-  EXPECT_EQ(absent.leave(number, thief), 77u);
-  EXPECT_EQ(absent.leave(number, thief), std::nullopt);
+  EXPECT_EQ(absent.leave(number), std::nullopt) << "its body has not ended";
+  EXPECT_EQ(absent.end(number), 77u);
+  EXPECT_EQ(absent.end(number), std::nullopt);
+  EXPECT_EQ(absent.come_home(number), std::nullopt) << "it has started";
+  EXPECT_EQ(absent.leave(number), 77u);
+  EXPECT_EQ(absent.leave(number), std::nullopt);
   EXPECT_EQ(absent.count(), 0u);
 }
 
 TEST(AbsentTasks, AnOldNumberNamesNoLaterTask) {
   AbsentTasks absent;
   const std::uint64_t first = absent.enter(1, thief);
-  EXPECT_EQ(absent.cancel(first, thief), 1u);
+  EXPECT_EQ(absent.come_home(first), 1u);
   const std::uint64_t second = absent.enter(2, thief);
   EXPECT_NE(first, second);
-  EXPECT_EQ(absent.end(first, thief), std::nullopt);
-  EXPECT_EQ(absent.task_of(second, thief), 2u);
-  EXPECT_EQ(absent.find(2)->number, second);
-  EXPECT_FALSE(absent.find(1));
+  EXPECT_EQ(absent.end(first), std::nullopt);
+  EXPECT_EQ(absent.task_of(second), 2u);
+  EXPECT_EQ(absent.task_of(first), 0u);
+  EXPECT_EQ(absent.holder(first), std::nullopt);
+}
+
+TEST(AbsentTasks, TheLastMoveNamesTheHolderInWhateverOrderTheNewsCome) {
+  AbsentTasks absent;
+  const std::uint64_t number = absent.enter(1, thief);
+  absent.move(number, 3, another);
+  absent.move(number, 2, thief);
+  EXPECT_EQ(absent.holder(number), another);
+  absent.move(number + 1, 4, thief);  // of no task: it has come home
+}
+
+TEST(Lineage, KeepsTheInnermostTaskOfEachRank) {
+  Lineage lineage;
+  lineage.add({Rank{0}, 1, 10});
+  lineage.add({Rank{1}, 1, 11});
+  lineage.add({Rank{0}, 1, 12});
+  EXPECT_EQ(lineage.number_at(Rank{0}), 12u);
+  EXPECT_EQ(lineage.number_at(Rank{1}), 11u);
+  EXPECT_EQ(lineage.number_at(Rank{2}), 0u);
+  EXPECT_FALSE(lineage.is_full());
+}
+
+TEST(Lineage, ForgetsTheOutermostRankWithoutRoom) {
+  Lineage lineage;
+  for (std::uint32_t rank = 0; rank < Lineage::ranks_max; ++rank) lineage.add({Rank{rank}, 1, 100 + rank});
+  EXPECT_TRUE(lineage.is_full());
+  lineage.add({Rank{50}, 1, 150});
+  EXPECT_EQ(lineage.number_at(Rank{0}), 0u);
+  EXPECT_EQ(lineage.number_at(Rank{1}), 101u);
+  EXPECT_EQ(lineage.number_at(Rank{50}), 150u);
 }
 
 TEST(Parcel, CarriesItsPartsTogether) {
   ParcelWriter writer;
-  writer.add(Report{5, Reported::both, 0});
+  writer.add(Report{5, Reported::both, 0, 0, 0});
   const std::span<std::byte> room = writer.task_room();
   ASSERT_GT(room.size(), 300u);
   std::memcpy(room.data(), "image", 5);
-  writer.add_task(9, 5);
+  writer.add_task({another, 2, 9}, 5);
   std::memcpy(writer.news_room().data(), "news", 4);
   writer.add_news(4);
   const auto view = ParcelView::of(writer.bytes());
   ASSERT_TRUE(view);
   EXPECT_EQ(view->report(0).number, 5u);
   unsigned tasks = 0;
-  view->for_each_task([&](std::uint64_t number, std::span<const std::byte> image) {
+  view->for_each_task([&](const Origin& origin, std::span<const std::byte> image) {
     ++tasks;
-    EXPECT_EQ(number, 9u);
+    EXPECT_EQ(origin, (Origin{another, 2, 9}));
+    EXPECT_EQ(origin.moves, 2u);
     EXPECT_EQ(std::memcmp(image.data(), "image", 5), 0);
     EXPECT_EQ(image.size(), 5u);
   });
@@ -65,14 +97,14 @@ TEST(Parcel, CarriesItsPartsTogether) {
 
 TEST(Parcel, OneCutShortOrWithUnknownReportsIsRefused) {
   ParcelWriter writer;
-  writer.add(Report{5, Reported::ended, 0});
+  writer.add(Report{5, Reported::ended, 0, 0, 0});
   (void)writer.task_room();
-  writer.add_task(9, 100);
+  writer.add_task({another, 2, 9}, 100);
   const std::span<const std::byte> whole = writer.bytes();
   for (std::size_t bytes = 0; bytes < whole.size(); ++bytes)
     EXPECT_FALSE(ParcelView::of(whole.first(bytes))) << bytes;
   ParcelWriter unknown;
-  unknown.add(Report{5, static_cast<Reported>(7), 0});
+  unknown.add(Report{5, static_cast<Reported>(7), 0, 0, 0});
   EXPECT_FALSE(ParcelView::of(unknown.bytes()));
 }
 
