@@ -8,6 +8,7 @@
 
 #include "config/environment.h"
 #include "omp/parallel.h"
+#include "omp/pause.h"
 #include "omp/process.h"
 #include "omp/shared_memory.h"
 #include "omp/task_events.h"
@@ -102,18 +103,32 @@ void leave_job(void (*refuse)()) noexcept {
   Job::refusal_ = refuse;
 }
 
-void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_frame) {
+namespace {
+
+void begin_main_thread(const Job& job, const runtime::ThreadStack& stack, const void* first_frame) {
   adopt_stack(stack, first_frame);
-  os::note_bound_thread();
   Thread& thread = this_thread();
-  Job& job = Job::require("omp::adopt_main_thread");
   thread.forks = job.self == 0;
   initialise_thread(thread);
   runtime::name_thread(runtime::ThreadRole::main, 0);
+}
+
+}  // namespace
+
+void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_frame) {
+  Job& job = Job::require("omp::adopt_main_thread");
+  os::note_bound_thread();
+  begin_main_thread(job, stack, first_frame);
   job.places.bind_first_thread();
   job.state_at_start = os::thread_state();
   job.runtime.threads().set_count(job.team.threads().on(job.self));
   job.runtime.synchronization().end_region();
+}
+
+void succeed_main_thread(const runtime::ThreadStack& stack, const void* first_frame) {
+  Job& job = Job::require("omp::succeed_main_thread");
+  begin_main_thread(job, stack, first_frame);
+  end_pause_here(job);
 }
 
 InheritedState state_of_this_thread() noexcept {
@@ -130,13 +145,13 @@ namespace {
 
 void end_tool(Job& job) {
   if (!events::are_heard()) return;
-  job.crew.end_threads();
+  job.crew.tell_ends();
   events::finish();
 }
 
 }  // namespace
 
-ExitDecision worker_main() {
+std::optional<ExitDecision> worker_main() {
   Job& job = Job::require("omp::worker_main");
   MUSUBI_CHECK(job.self != 0);
   while (true) {
@@ -148,6 +163,10 @@ ExitDecision worker_main() {
     if (kind_of(payload) == BarrierKind::exit) {
       end_tool(job);
       return ExitDecision{status_of(payload)};
+    }
+    if (kind_of(payload) == BarrierKind::pause) {
+      begin_pause_here(job);
+      return {};
     }
     MUSUBI_CHECK(kind_of(payload) == BarrierKind::fork, "kind %u", static_cast<unsigned>(kind_of(payload)));
     serve_region(job, payload);

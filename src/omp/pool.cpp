@@ -5,10 +5,12 @@
 #include <cstring>
 #include <string>
 
+#include "base/check.h"
 #include "omp/job.h"
 #include "omp/shared_memory.h"
 #include "omp/thread.h"
 #include "os/binding.h"
+#include "runtime/api/thread_end.h"
 #include "runtime/threads/tracing.h"
 #include "runtime/threads/waiting.h"
 
@@ -37,16 +39,29 @@ void Pool::give_back(Worker* first, Worker* last, std::uint32_t count) {
   busy_.fetch_sub(count, std::memory_order_relaxed);
 }
 
-Pool::Worker& Pool::create() {
-  const std::uint32_t number = threads_.fetch_add(1);
+Pool::Worker& Pool::make_worker() {
+  {
+    const Held held(lock_);
+    if (Worker* const worker = ended_) {
+      ended_ = worker->next_;
+      worker->next_ = nullptr;
+      return *worker;
+    }
+  }
+  const std::uint32_t number = numbers_.fetch_add(1);
   if (number >= threads_max) {
     end_job(runtime_,
             "the teams need more than 4096 threads on one rank: ask for fewer threads, or run more ranks");
   }
-  runtime_.threads().set_count(number + 1);
-  Worker* worker = make_private<Worker>();
+  auto* const worker = make_private<Worker>();
   worker->pool_ = this;
   worker->number_ = number;
+  return *worker;
+}
+
+Pool::Worker& Pool::create() {
+  Worker* const worker = &make_worker();
+  runtime_.threads().set_count(threads_.fetch_add(1) + 1);
   worker->is_bound_ = os::has_binding();
   worker->stack_ = runtime_.threads().take_stack();
   pthread_attr_t attributes;
@@ -55,15 +70,36 @@ Pool::Worker& Pool::create() {
   // reachable by address from other ranks (copyin).
   pthread_attr_setstack(&attributes, worker->stack_.low,
                         static_cast<std::size_t>(worker->stack_.high - worker->stack_.low));
-  pthread_t thread;
-  const int error = pthread_create(&thread, &attributes, &Pool::run, worker);
+  const int error = pthread_create(&worker->thread_, &attributes, &Pool::run, worker);
   pthread_attr_destroy(&attributes);
   if (error != 0) {
     end_job(runtime_, std::string("cannot create a thread of the team: ") + std::strerror(error) +
                           "; raise the limit on processes (ulimit -u) or ask for fewer threads");
   }
-  pthread_detach(thread);
   return *worker;
+}
+
+void Pool::end_idle() {
+  Crew crew(*this);
+  while (Worker* const worker = take_idle()) {
+    worker->leaves_ = true;
+    crew.add(*worker);
+  }
+  crew.start(nullptr, crew.members_);
+  std::uint32_t ended = 0;
+  for (Worker* worker = crew.first_; worker != nullptr; ++ended) {
+    const int error = pthread_join(worker->thread_, nullptr);
+    MUSUBI_CHECK(error == 0, "pthread_join: error %d", error);
+    runtime_.threads().give_back_stack(worker->stack_);
+    worker->leaves_ = false;
+    Worker* const next = worker->next_;
+    const Held held(lock_);
+    worker->next_ = ended_;
+    ended_ = worker;
+    worker = next;
+  }
+  busy_.fetch_sub(ended, std::memory_order_relaxed);
+  threads_.fetch_sub(ended);
 }
 
 void* Pool::run(void* argument) {
@@ -83,12 +119,17 @@ void* Pool::run(void* argument) {
     }
     if (worker.team_ == nullptr) {
       events::thread_ends();
+      const bool leaves = worker.leaves_;
       worker.count_as_done();
+      if (leaves) break;
     } else {
       pool.part_(*worker.team_, worker.index_, worker);
     }
     note_stack(__builtin_frame_address(0));
   }
+  os::note_end_of_thread();
+  runtime::detach_at_end(pool.runtime_.threads());
+  return nullptr;
 }
 
 void Pool::Worker::count_as_done() {
@@ -117,7 +158,7 @@ void Crew::reserve(std::uint32_t members) {
   while (members_ < members) add(pool_.take());
 }
 
-void Crew::end_threads() {
+void Crew::tell_ends() {
   while (Pool::Worker* const worker = pool_.take_idle()) add(*worker);
   start(nullptr, members_);
   while (!are_done(members_)) {

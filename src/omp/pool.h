@@ -2,6 +2,8 @@
 // a member's part. Waits only on words of the process.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -28,6 +30,10 @@ class Pool {
   // Threads that serve a crew now. Any thread.
   std::uint32_t busy() const noexcept { return busy_.load(std::memory_order_relaxed); }
 
+  // Ends the threads that serve no crew: their thread-local objects are destroyed, and their stacks are free.
+  // Waits for that. Any thread.
+  void end_idle();
+
   // Per rank, with the one that runs main or represents the rank.
   static constexpr std::uint32_t threads_max = 4096;
 
@@ -41,14 +47,18 @@ class Pool {
   // Takes a list of threads back.
   void give_back(Worker* first, Worker* last, std::uint32_t count);
   Worker& create();
+  // Of a thread that has ended, or a new one.
+  Worker& make_worker();
   static void* run(void* worker);
 
   runtime::Runtime& runtime_;
   const Part part_;
+  std::atomic<std::uint32_t> numbers_{1};  // given to workers and to the first thread
   std::atomic<std::uint32_t> threads_{1};
   std::atomic<std::uint32_t> busy_{0};
   SpinLock lock_;
   Worker* idle_ MUSUBI_GUARDED_BY(lock_) = nullptr;  // the last one given back first
+  Worker* ended_ MUSUBI_GUARDED_BY(lock_) = nullptr;
 };
 
 // The members of one team on this rank, except for the thread that opens the region or represents the rank:
@@ -72,13 +82,13 @@ class Crew {
   }
 
   // The idle threads of the pool and the members tell the tool that they end; no region may follow.
-  void end_threads();
+  void tell_ends();
 
  private:
   friend class Pool;
 
   void add(Pool::Worker& worker);
-  // `team`: null if the threads end.
+  // `team`: null if the threads tell the tool that they end.
   void start(Team* team, std::uint32_t members);
 
   Pool& pool_;
@@ -108,12 +118,14 @@ class Pool::Worker {
   void count_as_done();
 
   Pool* pool_;
+  pthread_t thread_;
   std::uint32_t number_;
   bool is_bound_;  // it has the binding of the rank
   runtime::ThreadStack stack_;
   Worker* next_ = nullptr;  // in its crew, or in the pool
   Crew* crew_ = nullptr;
-  Team* team_ = nullptr;  // null: the thread ends
+  Team* team_ = nullptr;  // null: the thread tells the tool that it ends
+  bool leaves_ = false;   // and does so
   std::uint32_t index_ = 0;
   std::uint32_t served_ = 0;
   std::atomic<Bell*> bell_{nullptr};

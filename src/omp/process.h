@@ -1,6 +1,8 @@
 // The life of the OpenMP layer in a process: from the start of the job to the end of the program.
 #pragma once
 
+#include <optional>
+
 #include "omp/region.h"
 #include "runtime/api/runtime.h"
 
@@ -38,13 +40,17 @@ void take_over_state(const InheritedState& inherited) noexcept;
 // The other ranks start theirs with their first region.
 void start_tool();
 
-// Ranks other than 0: takes part in regions until rank 0 ends the job. Result: the program's status. The
-// caller then flushes its files, calls runtime.finish and leaves with _exit, since destructors belong to rank
-// 0.
+// Ranks other than 0: takes part in regions until rank 0 ends the job, or its threads. Result: the program's
+// status; the caller then flushes its files, calls runtime.finish and leaves with _exit, since destructors
+// belong to rank 0. Nothing: the calling thread shall end; a new one calls succeed_main_thread() and goes on
+// with worker_main().
 struct ExitDecision {
   int status;
 };
-ExitDecision worker_main();
+std::optional<ExitDecision> worker_main();
+
+// As adopt_main_thread, for a thread that replaces the one that represented the rank, which has ended.
+void succeed_main_thread(const runtime::ThreadStack& stack, const void* first_frame);
 
 // Whether a region of all ranks is open. Any thread.
 bool is_region_open() noexcept;

@@ -70,7 +70,7 @@ struct Region {
 
 // Each barrier of the runtime carries its kind, so that ranks without members take part in all of them, and
 // threads at different barriers are detected.
-enum class BarrierKind : std::uint8_t { fork = 1, inside_region, join, exit };
+enum class BarrierKind : std::uint8_t { fork = 1, inside_region, join, exit, pause };
 
 // `initial`: the values of the environment, the same on every rank. Control variables that differ from it and
 // do not fit into the payload, and further data on the stores, go to `details`; the payload then has their

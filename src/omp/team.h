@@ -96,6 +96,8 @@ class Team {
   // The rank's members that the previous team had, too; the other members' threads are new, or count as new:
   // threads of OpenMP end with the last team that needs them.
   std::uint32_t members_kept() const noexcept { return members_kept_; }
+  // The threads of the last team have ended: all members of the next are new. While closed.
+  void forget_threads() noexcept { region_.size = members_here_ = 0; }
   // The number of this rank's first member.
   std::uint32_t first_here() const noexcept { return placement_.first_on(self); }
   const Placement& placement() const noexcept { return placement_; }

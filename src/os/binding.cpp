@@ -3,14 +3,17 @@
 #include <sys/syscall.h>
 
 #include <atomic>
+#include <utility>
 
 #include "os/system_call.h"
 
 namespace musubi::os {
 namespace {
 
+// Lives as long as the process, for one thread after another.
 struct BoundThread {
   std::atomic<pid_t> id{0};  // 0: no longer bound
+  std::atomic<bool> in_use{true};
   pthread_t handle{};
   BoundThread* next = nullptr;
 };
@@ -19,18 +22,34 @@ struct BoundThread {
 cpu_set_t mask_of_process, mask_of_rank;
 bool is_bound = false;
 std::atomic<BoundThread*> newest{nullptr};
-// A thread's own entry; a child made by fork or vfork inherits it.
-thread_local constinit BoundThread bound_thread;
+// A thread's own entry, null if it was never bound; a child made by fork or vfork inherits it.
+thread_local constinit BoundThread* bound_thread = nullptr;
+
+bool is_bound_now() noexcept {
+  return bound_thread != nullptr && bound_thread->id.load() != 0;
+}
 
 void set_mask(const cpu_set_t& mask) noexcept {
   system_call(SYS_sched_setaffinity, 0, sizeof mask, reinterpret_cast<long>(&mask));
 }
 
 BoundThread* find(pid_t thread) noexcept {
-  if (thread == 0) return bound_thread.id.load() != 0 ? &bound_thread : nullptr;
+  if (thread == 0) return is_bound_now() ? bound_thread : nullptr;
   BoundThread* found = newest.load();
   while (found != nullptr && found->id.load() != thread) found = found->next;
   return found;
+}
+
+// One that an ended thread has left, or a new one.
+BoundThread* take_entry() {
+  for (BoundThread* entry = newest.load(); entry != nullptr; entry = entry->next) {
+    if (!entry->in_use.exchange(true)) return entry;
+  }
+  auto* const entry = new BoundThread;
+  entry->next = newest.load();
+  while (!newest.compare_exchange_weak(entry->next, entry)) {
+  }
+  return entry;
 }
 
 }  // namespace
@@ -50,16 +69,21 @@ void bind_process(std::span<const std::uint32_t> processors) noexcept {
 }
 
 void note_bound_thread() noexcept {
-  if (!is_bound || bound_thread.id.load() != 0) return;
-  bound_thread.id.store(static_cast<pid_t>(system_call(SYS_gettid)));
-  bound_thread.handle = ::pthread_self();
-  bound_thread.next = newest.load();
-  while (!newest.compare_exchange_weak(bound_thread.next, &bound_thread)) {
-  }
+  if (!is_bound || is_bound_now()) return;
+  if (bound_thread == nullptr) bound_thread = take_entry();
+  bound_thread->handle = ::pthread_self();
+  bound_thread->id.store(static_cast<pid_t>(system_call(SYS_gettid)));
+}
+
+void note_end_of_thread() noexcept {
+  BoundThread* const entry = std::exchange(bound_thread, nullptr);
+  if (entry == nullptr) return;
+  entry->id.store(0);
+  entry->in_use.store(false);
 }
 
 bool has_binding() noexcept {
-  return bound_thread.id.load() != 0;
+  return is_bound_now();
 }
 
 void unbind_thread() noexcept {

@@ -16,9 +16,10 @@ namespace musubi::os {
 // Binds the calling thread, and all threads that it creates later, to those of `processors` that the process
 // may use; does nothing if there are none. At most once, before other threads call a function of this header.
 void bind_process(std::span<const std::uint32_t> processors) noexcept;
-// Registers the calling thread, which inherited its binding, for the queries below. It lives as long as the
-// process.
+// Registers the calling thread, which inherited its binding, for the queries below.
 void note_bound_thread() noexcept;
+// The calling thread, registered or not, is about to end before its process does.
+void note_end_of_thread() noexcept;
 // Whether the calling thread is registered, and its mask is still the binding.
 bool has_binding() noexcept;
 // Gives the calling thread the mask of the process.

@@ -2,10 +2,10 @@
 
 namespace musubi::sync {
 
-// Result: whether it may work. `worst`: the kind of barrier at which it still may.
-Task<bool> Background::begin(RankActivity::Barrier worst) {
+// Result: whether it may work.
+Task<bool> Background::begin() {
   activity_.begin_background();
-  if (activity_.barrier() > worst) {
+  if (activity_.barrier() == RankActivity::Barrier::quiescent) {
     activity_.end_background();
     co_return false;
   }
@@ -23,7 +23,7 @@ Task<bool> Background::answer() {
   for (unsigned attempt = 0;; ++attempt) {
     const std::uint64_t request = flags_.unanswered();
     if (request == 0) co_return attempt != 0;
-    const bool may_work = co_await begin(RankActivity::Barrier::beside_others);
+    const bool may_work = co_await begin();
     if (may_work) {
       co_await flags_.answer(true);
       activity_.end_background();
@@ -55,7 +55,7 @@ Task<bool> Background::poll(bool silent) {
     (void)co_await answer();
     co_await pause(look);
   }
-  const bool may_work = co_await begin(activity_.worst_for_polls());
+  const bool may_work = co_await begin();
   if (!may_work) co_return false;
   const std::uint64_t before = changes();
   bool helps = false;

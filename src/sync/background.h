@@ -45,7 +45,7 @@ class Background {
   }
 
  private:
-  Task<bool> begin(RankActivity::Barrier worst);
+  Task<bool> begin();
   Task<bool> has_released_at_barrier();
   Task<bool> poll_without_order(bool silent);
   Task<bool> a_thread_rereads();

@@ -58,14 +58,13 @@ class RankActivity {
   enum class Barrier : std::uint8_t { none, beside_others, quiescent };
   Barrier barrier() const { return barrier_.load(); }
 
-  // From now on program threads may run for long while the rank is at a barrier, and wait for plain words:
-  // the background polls for them at such a barrier, too.
+  // From now on other program threads may appear while the rank is at a barrier.
   void expect_others() { expects_others_.store(true); }
   bool expects_others() const { return expects_others_.load(); }
-  Barrier worst_for_polls() const { return expects_others() ? Barrier::beside_others : Barrier::none; }
 
-  // For the background: begins. It may work if the rank is not at a barrier of the wrong kind and operates()
-  // is false; otherwise it ends.
+  // For the background: begins. It may work if the rank is at no quiescent barrier and operates() is false;
+  // otherwise it ends. At a barrier that other threads of the program outlast it works for them: they may
+  // wait for plain words.
   void begin_background() { MUSUBI_CHECK(!background_.exchange(true)); }
   void end_background() { MUSUBI_CHECK(background_.exchange(false)); }
 

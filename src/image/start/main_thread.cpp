@@ -2,12 +2,14 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
+#include "base/check.h"
 #include "heap/heap.h"
 #include "image/process/refusal.h"
 #include "image/process/stack_bounds.h"
@@ -17,6 +19,8 @@
 #include "omp/process.h"
 #include "os/binding.h"
 #include "os/signal_calls.h"
+#include "os/system_call.h"
+#include "runtime/api/thread_end.h"
 #include "runtime/threads/deferred_handlers.h"
 #include "runtime/threads/waiting.h"
 
@@ -30,6 +34,16 @@ struct Program {
   char** arguments;
   Initialiser initialiser;
   runtime::ThreadStack stack;
+};
+
+// A thread that represents its rank until the job's OpenMP threads end (omp_pause_resource), and then a new
+// one does.
+struct Representative {
+  Job& job;
+  runtime::ThreadStack stack;
+  pthread_t predecessor;
+  runtime::ThreadStack stack_of_predecessor;
+  bool is_bound;
 };
 
 // Runs the constructors of the program and of libraries that share its data, on one rank.
@@ -53,15 +67,65 @@ void note_end_of_main(const Job& job) {
   ::pthread_setspecific(key, &job);
 }
 
+pthread_t start_on(const runtime::ThreadStack& stack, Job& job, ThreadStart start, void* argument) {
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstack(&attributes, stack.low, static_cast<std::size_t>(stack.high - stack.low));
+  pthread_t thread;
+  const int error = create_plain_thread(&thread, &attributes, start, argument);
+  ::pthread_attr_destroy(&attributes);
+  if (error != 0) {
+    job.runtime.ending().abort(
+        1,
+        "the main thread could not be started: raise MUSUBI_STACK_BYTES, which must also "
+        "hold the program's thread-local storage, or the limit on threads");
+  }
+  return thread;
+}
+
+void begin_representing(Job& job) {
+  job.runtime.threads().attach();
+  job.main_thread.store(::gettid());
+}
+
+void* represent_rank(void* given);
+
+// Serves regions. Returns after it has started another thread for that; the calling thread ends.
+void serve(Job& job, const runtime::ThreadStack& stack) {
+  if (const auto decision = omp::worker_main()) leave_worker(decision->status);
+  auto* const next =
+      new Representative{job, job.runtime.threads().take_stack(), ::pthread_self(), stack, os::has_binding()};
+  os::note_end_of_thread();
+  runtime::detach_at_end(job.runtime.threads());
+  start_on(next->stack, job, represent_rank, next);
+}
+
+void* represent_rank(void* given) {
+  const Representative self = *static_cast<Representative*>(given);
+  delete static_cast<Representative*>(given);
+  begin_representing(self.job);
+  const int error = ::pthread_join(self.predecessor, nullptr);
+  MUSUBI_CHECK(error == 0, "pthread_join: error %d", error);
+  self.job.runtime.threads().give_back_stack(self.stack_of_predecessor);
+  if (self.is_bound) os::note_bound_thread();
+  omp::succeed_main_thread(self.stack, __builtin_frame_address(0));
+  serve(self.job, self.stack);
+  return nullptr;
+}
+
 void* run_on_shared_stack(void* given) {
   Program& program = *static_cast<Program*>(given);
-  program.job.runtime.threads().attach();
-  program.job.main_thread.store(::gettid());
-  note_end_of_main(program.job);
-  if (program.job.is_first_rank()) runtime::BlockedHandlers::note_main();
+  begin_representing(program.job);
+  if (program.job.is_first_rank()) {
+    note_end_of_main(program.job);
+    runtime::BlockedHandlers::note_main();
+  }
   omp::adopt_main_thread(program.stack, __builtin_frame_address(0));
   program.job.placement.open();
-  if (!program.job.is_first_rank()) leave_worker(omp::worker_main().status);
+  if (!program.job.is_first_rank()) {
+    serve(program.job, program.stack);
+    return nullptr;
+  }
   omp::set_before_region([] { current_job()->attributes.send_main_changes(); });
   tell_stack_of_main(__builtin_frame_address(0));
   run_shared_constructors(program);
@@ -76,23 +140,6 @@ void leave_signals_to_others() {
                                             os::signal_bit(SIGTRAP) | os::signal_bit(SIGILL) |
                                             os::signal_bit(SIGFPE) | os::signal_bit(SIGABRT);
   os::set_signal_mask(SIG_SETMASK, ~of_this_thread);
-}
-
-pthread_t start_thread(Program& program) {
-  pthread_attr_t attributes;
-  ::pthread_attr_init(&attributes);
-  const auto bytes = static_cast<std::size_t>(program.stack.high - program.stack.low);
-  ::pthread_attr_setstack(&attributes, program.stack.low, bytes);
-  pthread_t thread;
-  const int error = create_plain_thread(&thread, &attributes, run_on_shared_stack, &program);
-  ::pthread_attr_destroy(&attributes);
-  if (error != 0) {
-    program.job.runtime.ending().abort(
-        1,
-        "the main thread could not be started: raise MUSUBI_STACK_BYTES, which must also "
-        "hold the program's thread-local storage, or the limit on threads");
-  }
-  return thread;
 }
 
 // A copy of a null-terminated list, list and strings, in this rank's part of the shared heap: the kernel put
@@ -128,11 +175,12 @@ void run_program(Job& job, Main main, Initialiser initialiser, int argument_coun
   if (job.is_first_rank()) run_handlers_at_exit();
   Program program{
       job, main, argument_count, copy_strings(arguments), initialiser, job.runtime.threads().take_stack()};
-  const pthread_t thread = start_thread(program);
+  const pthread_t thread = start_on(program.stack, job, run_on_shared_stack, &program);
   leave_signals_to_others();
   os::unbind_thread();
   runtime::close_wait_record();  // main runs on another thread
   job.signals.watch();
+  while (!job.is_first_rank()) os::system_call(SYS_pause);
   ::pthread_join(thread, nullptr);
   // main has called pthread_exit: any other way out ends the process.
   job.placement.wait_for_all();

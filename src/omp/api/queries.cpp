@@ -6,6 +6,7 @@
 
 #include "omp/entry.h"
 #include "omp/job.h"
+#include "omp/pause.h"
 #include "os/clock.h"
 
 using namespace musubi::omp;
@@ -195,12 +196,12 @@ MUSUBI_EXPORT int omp_get_teams_thread_limit() {
   return static_cast<int>(current_task().icv.teams_thread_limit);
 }
 
-// Waiting threads hold no processor, and their stacks stay in use: a pause has nothing to release, but it is
-// only allowed between regions.
+// Both kinds end the threads: the specification keeps their threadprivate variables in neither.
 MUSUBI_EXPORT int omp_pause_resource(int kind, int device) {
+  MUSUBI_OMP_ENTRY();
   constexpr int soft = 1, hard = 2;
   const bool known = kind == soft || kind == hard;
-  return known && device == initial_device && implicit_task().level == 0 ? 0 : -1;
+  return known && device == initial_device && pause_host() ? 0 : -1;
 }
 MUSUBI_EXPORT int omp_pause_resource_all(int kind) {
   return omp_pause_resource(kind, initial_device);

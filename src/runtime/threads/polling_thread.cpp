@@ -108,7 +108,8 @@ PollingThread::Due PollingThread::is_due() {
   seen_synchronisations_ = now;
   seen_calls_ = calls;
   seen_faults_ = faults;
-  if (synchronised || flags_.is_alone() || activity_.barrier() > activity_.worst_for_polls()) return Due::no;
+  const bool is_quiescent = activity_.barrier() == sync::RankActivity::Barrier::quiescent;
+  if (synchronised || flags_.is_alone() || is_quiescent) return Due::no;
   const std::uint32_t running = running_threads();
   if (running == 0 || (running == 1 && faulted)) return Due::no;
   return called || faulted ? Due::rarely : Due::yes;

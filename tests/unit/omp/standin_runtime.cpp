@@ -215,7 +215,10 @@ void* main_of_rank(void* argument) {
   omp::set_shared_allocator({&shared_allocate, [](void*) {}});
   omp::adopt_main_thread(arguments.stack, __builtin_frame_address(0));
   if (arguments.runtime->self().value != 0) {
-    arguments.status = omp::worker_main().status;
+    std::optional<omp::ExitDecision> decision;
+    while (!(decision = omp::worker_main()))
+      omp::succeed_main_thread(arguments.stack, __builtin_frame_address(0));
+    arguments.status = decision->status;
     return nullptr;
   }
   (*arguments.body)();
