@@ -5,8 +5,8 @@
 // - one assistant of the rank calls turn() again and again, and sleeps in between until the bell rings;
 // - answer() serves the messages of other ranks, on any thread, several at once.
 //
-// A task may go from rank to rank until it starts; whoever runs it reports to its home, the rank that made
-// it. A thread that waits for a task, or for a group, may run what descends from the task alone. So that this
+// A task may go from rank to rank until it starts; the rank that runs it reports to its home, which made it.
+// A thread that waits for a task, or for a group, may run what descends from the task alone. So that this
 // wait ends, it must be able to get all that descends from it and has not started, wherever that is: it asks
 // the ranks that have its tasks, and these ask on. Then no circle of waits can close: each wait is for a
 // descendant, and the innermost task that waits can run all that it waits for.
