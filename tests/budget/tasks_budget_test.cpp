@@ -28,8 +28,8 @@ TEST(TasksBudget, AStolenTaskCostsAtMostAMessageToGetItAndOneToReportIt) {
   EXPECT_LE(many.calls - none.calls, 2 * (many.stolen + many.pushed));
 }
 
-// Two ranks: "done" and "go on" at each of the two barriers, and before that each rank that finds nothing asks
-// twice at random and once at its neighbour.
+// Two ranks: "done" and "go on" at each of the two barriers, and before that each rank that finds nothing
+// asks twice at random and once at its neighbour.
 TEST(TasksBudget, ABarrierWithoutTasksCostsAMessageEachWay) {
   EXPECT_LE(play(0).calls, 2 * (2 + 2 * 3u));
 }

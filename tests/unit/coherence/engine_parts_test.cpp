@@ -1,6 +1,9 @@
 // Clocks and counts of the policy `migrating`.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "coherence/migrating/copies/deferred_updates.h"
 #include "coherence/migrating/copies/stacks.h"
 #include "coherence/migrating/ground/rank_state.h"
@@ -90,6 +93,27 @@ TEST(StacksInUse, KnowTheSlotsThatWereInUse) {
   EXPECT_TRUE(ranges.within(3, 200, 500).empty());
   ranges.set(stacks_max - 1, 300, 400);
   EXPECT_EQ(ranges.end(), stacks_max);
+}
+
+TEST(StacksInUse, AThreadThatEndsIsSeenWholeOrNotAtAll) {
+  StacksInUse ranges;
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    while (!over.load()) {
+      ranges.set(0, 100, 200);
+      ranges.set(0, 0, 0);
+    }
+  });
+  unsigned seen = 0, wrong = 0;
+  for (int i = 0; i < 3'000'000; ++i) {
+    const StacksInUse::Range range = ranges.at(0);
+    if (range.empty()) continue;
+    ++seen;
+    wrong += range.low != 100 || range.high != 200;
+  }
+  over.store(true);
+  other.join();
+  EXPECT_EQ(wrong, 0u) << "of " << seen;
 }
 
 }  // namespace

@@ -24,11 +24,12 @@ class StacksInUse {
     bool empty() const { return low >= high; }
   };
 
-  // `slot`: the thread's. Any thread; cheap.
+  // `slot`: the thread's; low = high = 0: it has ended. Any thread; cheap. Other threads may look at the same
+  // time: a range that ends keeps its low word, so that they never see one without the other.
   void set(std::size_t slot, std::uintptr_t low, std::uintptr_t high) {
     MUSUBI_CHECK(slot < stacks_max);
-    words_[slot].low.store(low, std::memory_order_relaxed);
-    words_[slot].high.store(high, std::memory_order_relaxed);
+    if (low < high) words_[slot].low.store(low, std::memory_order_relaxed);
+    words_[slot].high.store(low < high ? high : 0, std::memory_order_release);
     std::size_t end = end_.load();
     while (end <= slot && !end_.compare_exchange_weak(end, slot + 1)) {
     }
@@ -37,8 +38,8 @@ class StacksInUse {
   std::size_t end() const { return end_.load(); }
   Range at(std::size_t slot) const {
     MUSUBI_CHECK(slot < stacks_max);
-    return {words_[slot].low.load(std::memory_order_relaxed),
-            words_[slot].high.load(std::memory_order_relaxed)};
+    const std::uintptr_t high = words_[slot].high.load(std::memory_order_acquire);
+    return {words_[slot].low.load(std::memory_order_relaxed), high};
   }
   // The part of it in [begin, end).
   Range within(std::size_t slot, std::uintptr_t begin, std::uintptr_t end) const {
