@@ -22,12 +22,12 @@ class Lineage {
   // The task is made by `parent`, which came from another rank and has the lineage so far. If there is no
   // room, the outermost rank is forgotten.
   void add(const Origin& parent) noexcept {
-    std::uint32_t kept = 0;
-    for (std::uint32_t i = 0; i < count_; ++i) {
+    std::uint64_t kept = 0;
+    for (std::uint64_t i = 0; i < count_; ++i) {
       if (entries_[i].home != parent.home) entries_[kept++] = entries_[i];
     }
     if (kept == ranks_max) {
-      for (std::uint32_t i = 1; i < kept; ++i) entries_[i - 1] = entries_[i];
+      for (std::uint64_t i = 1; i < kept; ++i) entries_[i - 1] = entries_[i];
       --kept;
     }
     entries_[kept] = parent;
@@ -35,15 +35,14 @@ class Lineage {
   }
   // The number of the innermost task around it that was made at `home`; 0: there is none.
   std::uint64_t number_at(Rank home) const noexcept {
-    for (std::uint32_t i = 0; i < count_; ++i) {
+    for (std::uint64_t i = 0; i < count_; ++i) {
       if (entries_[i].home == home) return entries_[i].number;
     }
     return 0;
   }
 
  private:
-  std::uint32_t count_ = 0;
-  std::uint32_t reserved_ = 0;
+  std::uint64_t count_ = 0;
   Origin entries_[ranks_max];  // the outermost first
 };
 

@@ -77,6 +77,19 @@ void Stealing::report(const Origin& origin, Reported what) {
   bell_.ring();
 }
 
+void Stealing::add_wishes(const std::vector<std::uint64_t>& numbers, bool stay) {
+  {
+    const Held held(lock_);
+    for (const std::uint64_t number : numbers) {
+      const auto same = [number](const Wish& wish) { return wish.number == number; };
+      if (std::find_if(wishes_.begin(), wishes_.end(), same) == wishes_.end())
+        wishes_.push_back({number, stay});
+    }
+    if (wishes_.empty()) return;
+  }
+  bell_.ring();
+}
+
 void Stealing::forget_wishes() {
   const Held held(lock_);
   wishes_.clear();

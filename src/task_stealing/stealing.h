@@ -16,7 +16,6 @@
 // task and all that it made have ended.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -160,17 +159,13 @@ class Stealing {
   bool count_end(const Report& report);
   template <class Wanted>
   void add_wishes(Wanted wanted, bool stay) {
-    {
-      const Held held(lock_);
-      absent_.for_each([&](std::uint64_t number, std::uint64_t task) {
-        const auto same = [number](const Wish& wish) { return wish.number == number; };
-        if (wanted(task) && std::find_if(wishes_.begin(), wishes_.end(), same) == wishes_.end())
-          wishes_.push_back({number, stay});
-      });
-      if (wishes_.empty()) return;
-    }
-    bell_.ring();
+    std::vector<std::uint64_t> numbers;
+    absent_.for_each([&](std::uint64_t number, std::uint64_t task) {
+      if (wanted(task)) numbers.push_back(number);
+    });
+    add_wishes(numbers, stay);
   }
+  void add_wishes(const std::vector<std::uint64_t>& numbers, bool stay);
   Task<std::uint32_t> ask(Rank victim, std::uint64_t below, bool parks);
   Task<std::uint64_t> ask_for_wishes(std::uint64_t now_ns);
   Task<std::uint64_t> seek(std::uint64_t now_ns);
