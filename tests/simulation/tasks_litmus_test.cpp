@@ -44,8 +44,8 @@ void expect_right(const TaskShape& shape, Totals* totals) {
   }
 }
 
-bool is_found(const TaskShape& shape, InjectedBug bug) {
-  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+bool is_found(const TaskShape& shape, InjectedBug bug, std::uint64_t worlds_max = worlds) {
+  for (std::uint64_t seed = 1; seed <= worlds_max; ++seed) {
     if (!play(seed, shape, bug).fault.empty()) return true;
   }
   return false;
@@ -84,7 +84,8 @@ TEST(TasksLitmus, APredecessorCountedTwiceIsFound) {
 }
 
 TEST(TasksLitmus, TasksInTheQuiescentPartOfABarrierAreFound) {
-  EXPECT_TRUE(is_found(graphs, InjectedBug::tasks_in_quiescence));
+  // Most worlds have no thread that is free to run the task just then.
+  EXPECT_TRUE(is_found(graphs, InjectedBug::tasks_in_quiescence, 10'000));
 }
 
 // A group around a tree whose tasks do not wait for what they make: only the group does.
