@@ -102,6 +102,7 @@ void SealedTransport::begin_record(Rank peer, Lane lane, std::span<const Piece> 
   if (record.is_here) {
     copy_out(pieces, skip, after, record.payload);
     record.seal.close(head, {after, record.payload}, after + record.payload);
+    record.copies.store(record.copies.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   } else {
     record.seal.close_by_sum(head, pieces.front().subspan(skip, record.payload), after);
   }
@@ -151,6 +152,7 @@ std::size_t SealedTransport::places(Rank from, Lane lane, std::span<Place, place
 }
 
 void SealedTransport::received(Rank from, Lane lane, std::size_t bytes) noexcept {
+  if (lane == Lane::replies) (void)leaving(from, Lane::requests).copies.load(std::memory_order_acquire);
   coming(from, lane).end += bytes;
   (void)deliver(from, lane);
 }

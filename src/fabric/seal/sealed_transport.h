@@ -47,6 +47,9 @@ class SealedTransport final : public Transport, private Receiver {
     std::size_t payload = 0;  // 0: no record is under way
     bool is_here = false;     // `bytes` holds front, payload and tail; else front and tail
     std::size_t sent = 0;     // taken by the transport below
+    // Orders the last look at the program's memory before the thread that receives the reply, after which the
+    // program may free it.
+    std::atomic<std::uint64_t> copies{0};
   };
   struct Coming {
     LaneSeal seal;
