@@ -1,6 +1,6 @@
 // Whether stealing pays: the processor time of stolen tasks against the cost of getting them, and against the
-// time that they spend in faults, for their data. A rank for which it does not pay tries again after pauses
-// that double.
+// time that they spend in faults, for their data. A rank whose stolen tasks are fine tries again after pauses
+// that double; one whose stolen tasks stall rests in proportion to the time that was lost.
 #pragma once
 
 #include <algorithm>
@@ -18,25 +18,29 @@ class Payoff {
     average(trip_ns_, ns / std::max(tasks, 1u));
     note_push();
   }
-  // While `running` threads run stolen tasks: `fault_ns` is what all faults of the rank have taken so far.
-  // Result: whether a time has ended, of `look_ns` or more, of which faults took more than a third: what a
-  // task reads from another rank, that rank must mostly read back, so that the work itself must take longer.
-  bool look(std::uint64_t now_ns, std::uint64_t look_ns, std::uint64_t fault_ns,
-            std::uint32_t running) noexcept {
-    if (running == 0) {
-      looks_ = false;
-    } else if (!looks_) {
-      looks_ = true;
-      begin_ns_ = now_ns;
-      fault_begin_ns_ = fault_ns;
-    } else if (now_ns - begin_ns_ >= look_ns) {
-      looks_ = false;
-      stalls_ = (fault_ns - fault_begin_ns_) * 3 > (now_ns - begin_ns_) * running;
-      if (stalls_) note_push();
-      return stalls_;
+  enum class Verdict : std::uint8_t { unknown, pays, stalls };
+  // From now on `running` threads run stolen tasks; `fault_ns` is what all faults of the rank have taken so
+  // far. Judges the stolen work of every `look_ns` or more: it stalls if faults took more than a third of its
+  // time. What a task reads from another rank, that rank must mostly read back, so that the work itself must
+  // take longer.
+  Verdict look(std::uint64_t now_ns, std::uint64_t look_ns, std::uint64_t fault_ns,
+               std::uint32_t running) noexcept {
+    busy_ns_ += (now_ns - seen_ns_) * running_;
+    if (running_ != 0) stalled_ns_ += fault_ns - seen_fault_ns_;
+    seen_ns_ = now_ns;
+    seen_fault_ns_ = fault_ns;
+    running_ = running;
+    if (busy_ns_ < look_ns) return Verdict::unknown;
+    const bool stalls = stalled_ns_ * 3 > busy_ns_;
+    if (stalls) {
+      const std::uint64_t until_ns = std::max(rest_until_ns_, now_ns) + rest_per_stall * busy_ns_;
+      rest_until_ns_ = std::min(until_ns, now_ns + longest_rest_ns);
     }
-    return false;
+    busy_ns_ = stalled_ns_ = 0;
+    return stalls ? Verdict::stalls : Verdict::pays;
   }
+  // Until then the rank leaves stolen work alone.
+  std::uint64_t rest_until_ns() const noexcept { return rest_until_ns_; }
   // Tasks came without a question.
   void note_push() noexcept {
     if (pays()) {
@@ -53,11 +57,14 @@ class Payoff {
   // A thief has nothing better to do than to wait, so that long trips do no harm; the victim's release and
   // its next faults do, and cost about this much.
   static constexpr std::uint64_t cost_to_victim_ns = 100'000;
+  // So that work that stalls, which costs its victim about as much time, costs a few percent.
+  static constexpr std::uint64_t rest_per_stall = 32;
+  static constexpr std::uint64_t longest_rest_ns = 1'000'000'000;
 
   bool pays() const noexcept {
     const std::uint64_t work_ns = work_ns_.load(std::memory_order_relaxed);
     const std::uint64_t trip_ns = trip_ns_.load(std::memory_order_relaxed);
-    return !stalls_ && (work_ns == 0 || work_ns >= std::min(trip_ns, cost_to_victim_ns));
+    return work_ns == 0 || work_ns >= std::min(trip_ns, cost_to_victim_ns);
   }
   // Of about the last eight.
   static void average(std::atomic<std::uint64_t>& of, std::uint64_t ns) noexcept {
@@ -68,10 +75,11 @@ class Payoff {
   std::atomic<std::uint64_t> work_ns_{0};  // 0: unknown
   std::atomic<std::uint64_t> trip_ns_{0};
   std::uint64_t pause_ns_ = 0;
-  bool stalls_ = false;  // in the last time that look() has seen
-  bool looks_ = false;
-  std::uint64_t begin_ns_ = 0;
-  std::uint64_t fault_begin_ns_ = 0;
+  // Of stolen work that has not been judged; as it was at the last look.
+  std::uint64_t busy_ns_ = 0, stalled_ns_ = 0;
+  std::uint64_t seen_ns_ = 0, seen_fault_ns_ = 0;
+  std::uint32_t running_ = 0;
+  std::uint64_t rest_until_ns_ = 0;
 };
 
 }  // namespace musubi::task_stealing

@@ -12,7 +12,7 @@ using trace::Counter;
 
 namespace {
 
-constexpr std::uint16_t tasks_wanted = 4;
+constexpr std::uint16_t tasks_wanted_max = 4;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ Task<std::uint32_t> Stealing::ask(Rank victim, std::uint64_t below, bool parks) 
   ParcelWriter parcel;
   co_await add_reports(victim, parcel);
   parcel.head.stamp = order_.acquired(victim);
-  parcel.head.wanted = tasks_wanted;
+  parcel.head.wanted = tasks_wanted_;
   parcel.head.below = below;
   parcel.head.parks = parks;
   std::array<std::byte, message_bytes_max> answer;
@@ -44,15 +44,16 @@ Task<std::uint32_t> Stealing::ask(Rank victim, std::uint64_t below, bool parks) 
 }
 
 // Leapfrogging: tasks that have left, or that these have made, for threads that wait for them; again after
-// pauses that double. Each wish is asked for once in a turn, so that reports do not starve. Result: as
-// turn().
+// pauses that double, but not while this rank would send them back: the rank that has their data may run them.
+// Each wish is asked for once in a turn, so that reports do not starve. Result: as turn().
 Task<std::uint64_t> Stealing::ask_for_wishes(std::uint64_t now_ns) {
   constexpr std::uint64_t first_pause_ns = 200'000, longest_pause_ns = 10'000'000;
   std::vector<Wish> wishes;
   {
     const Held held(lock_);
     if (wishes_.empty()) co_return until_bell;
-    if (now_ns < next_wish_ns_) co_return next_wish_ns_ - now_ns;
+    const std::uint64_t next_ns = std::max(next_wish_ns_, payoff_.rest_until_ns());
+    if (now_ns < next_ns) co_return next_ns - now_ns;
     wishes = wishes_;
     std::erase_if(wishes_, [](const Wish& wish) { return !wish.stays; });
   }
@@ -92,7 +93,8 @@ Task<std::uint64_t> Stealing::seek(std::uint64_t now_ns) {
     payoff_.note_push();
     rest_until_ns_ = now_ns + payoff_.pause_ns();
   }
-  if (now_ns < rest_until_ns_ && !habits_.always) co_return rest_until_ns_ - now_ns;
+  const std::uint64_t rest_until_ns = std::max(rest_until_ns_, payoff_.rest_until_ns());
+  if (now_ns < rest_until_ns && !habits_.always) co_return rest_until_ns - now_ns;
   const std::optional<Rank> victim = victims_.next();
   if (!victim) {
     co_await wait_at_neighbours();
@@ -137,28 +139,26 @@ Task<> Stealing::send_tasks(Rank to, ParcelWriter& parcel) {
 Task<> Stealing::send_back() {
   while (const std::optional<Rank> giver = tasks_.giver_of_ready()) {
     ParcelWriter parcel;
-    co_await add_tasks(*giver, tasks_wanted, {Choice::Kind::stolen_from, {*giver, 0, 0}}, parcel);
+    co_await add_tasks(*giver, UINT32_MAX, {Choice::Kind::stolen_from, {*giver, 0, 0}}, parcel);
     if (parcel.head.tasks == 0) co_return;  // threads of this rank have taken them
     counters_.add(Counter::tasks_given_back, parcel.head.tasks);
     co_await send_tasks(*giver, parcel);
   }
 }
 
-// Where stolen work mostly waits for its data, what has not started goes back to where these are, and what
-// the running tasks make follows, until this rank may steal again. Result: as turn().
+// Where stolen work stalls, what has not started goes back to where its data are, and what the running tasks
+// make follows, until this rank may steal again; at first one task at a time. Result: as turn().
 Task<std::uint64_t> Stealing::look_at_work(std::uint64_t now_ns) {
   const std::uint32_t running = running_.load();
-  if (payoff_.look(now_ns, habits_.look_ns, counters_.get(Counter::fault_ns), running)) {
-    rest_until_ns_ = now_ns + payoff_.pause_ns();
-    if (!std::exchange(sends_back_, true)) tasks_.leave_stolen_work(true);
-  }
-  if (sends_back_ && now_ns >= rest_until_ns_) {
-    sends_back_ = false;
-    tasks_.leave_stolen_work(false);
-  }
-  if (!sends_back_) co_return running == 0 ? until_bell : habits_.look_ns;
+  const Payoff::Verdict verdict =
+      payoff_.look(now_ns, habits_.look_ns, counters_.get(Counter::fault_ns), running);
+  if (verdict == Payoff::Verdict::stalls) tasks_wanted_ = 1;
+  if (verdict == Payoff::Verdict::pays && !sends_back_) tasks_wanted_ = tasks_wanted_max;
+  const bool rests = now_ns < payoff_.rest_until_ns();
+  if (std::exchange(sends_back_, rests) != rests) tasks_.leave_stolen_work(rests);
+  if (!rests) co_return running == 0 ? until_bell : habits_.look_ns;
   co_await send_back();
-  co_return rest_until_ns_ - now_ns;
+  co_return running == 0 ? payoff_.rest_until_ns() - now_ns : habits_.look_ns;
 }
 
 Task<std::uint64_t> Stealing::turn(std::uint64_t now_ns) {

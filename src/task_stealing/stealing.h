@@ -46,7 +46,7 @@ struct Place {
 
 struct Habits {
   bool always = false;                // steals whether that pays or not
-  std::uint64_t look_ns = 2'000'000;  // between looks whether the data of stolen tasks take too long
+  std::uint64_t look_ns = 1'000'000;  // of stolen work, after which the rank judges whether it stalls
 };
 
 // One object per rank. Everything that the constructor gets outlives it.
@@ -196,7 +196,8 @@ class Stealing {
   Meeting meeting_;
   Payoff payoff_;
   Victims victims_;  // of the assistant
-  std::uint64_t rest_until_ns_ = 0;
+  std::uint64_t rest_until_ns_ = 0;  // of fine tasks
+  std::uint16_t tasks_wanted_ = 1;   // at once
   std::uint64_t next_wish_ns_ = 0;
   std::uint64_t wish_pause_ns_ = 0;
   std::atomic<bool> parked_{false};        // at the neighbours

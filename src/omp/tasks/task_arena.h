@@ -49,8 +49,9 @@ class OtherRanks {
 
 class TaskArena {
  public:
-  // A thread defers a task only while its deque holds fewer.
-  static constexpr std::uint32_t deferred_max = 8;
+  // A thread defers a task only while its deque holds fewer; more while this rank leaves foreign work, which
+  // another one is about to take.
+  static constexpr std::uint32_t deferred_max = 8, left_max = TaskDeque::capacity;
 
   explicit TaskArena(runtime::Threads* threads) : bell_(threads) {}
   TaskArena(const TaskArena&) = delete;
@@ -85,7 +86,8 @@ class TaskArena {
 
   // Whether a new task of that depth is worth being deferred by the member.
   bool wants_task(const TaskSeat& seat, std::uint32_t depth) const noexcept {
-    return (depth <= near_root_ || is_hungry()) && seat.deque.size() < deferred_max;
+    if (depth > near_root_ && !is_hungry()) return false;
+    return seat.deque.size() < (leaves_foreign() ? left_max : deferred_max);
   }
   // Whether a thread of this rank sleeps, or another rank looks for tasks.
   bool is_hungry() const noexcept {

@@ -190,5 +190,32 @@ TEST(Payoff, FineTasksMakeARankPauseAndCoarseOnesEndThat) {
   EXPECT_EQ(payoff.pause_ns(), 0u) << "a long trip harms no rank";
 }
 
+TEST(Payoff, ShortTasksThatStallAreJudgedTogether) {
+  Payoff payoff;
+  using Verdict = Payoff::Verdict;
+  std::uint64_t now_ns = 5'000'000, fault_ns = 0;
+  for (int task = 0; task < 9; ++task) {
+    EXPECT_EQ(payoff.look(now_ns += 300'000, 1'000'000, fault_ns, 1), Verdict::unknown);
+    fault_ns += 50'000;
+    EXPECT_EQ(payoff.look(now_ns += 100'000, 1'000'000, fault_ns, 0), Verdict::unknown) << task;
+    fault_ns += 1'000'000;  // of the rank's own tasks
+  }
+  EXPECT_EQ(payoff.rest_until_ns(), 0u);
+  EXPECT_EQ(payoff.look(now_ns += 300'000, 1'000'000, fault_ns, 1), Verdict::unknown);
+  EXPECT_EQ(payoff.look(now_ns += 100'000, 1'000'000, fault_ns, 0), Verdict::stalls);
+  EXPECT_EQ(payoff.rest_until_ns(), now_ns + 32'000'000);
+}
+
+TEST(Payoff, RestsInProportionToTheTimeThatWasLost) {
+  Payoff payoff;
+  using Verdict = Payoff::Verdict;
+  payoff.look(1'000'000, 1'000'000, 0, 1);
+  EXPECT_EQ(payoff.look(3'000'000, 1'000'000, 600'000, 1), Verdict::pays);
+  EXPECT_EQ(payoff.look(5'000'000, 1'000'000, 1'300'000, 1), Verdict::stalls);
+  EXPECT_EQ(payoff.rest_until_ns(), 69'000'000u);
+  EXPECT_EQ(payoff.look(6'000'000, 1'000'000, 2'000'000, 0), Verdict::stalls) << "the task goes on";
+  EXPECT_EQ(payoff.rest_until_ns(), 101'000'000u);
+}
+
 }  // namespace
 }  // namespace musubi::task_stealing
