@@ -58,7 +58,7 @@ class Payoff {
   // its next faults do, and cost about this much.
   static constexpr std::uint64_t cost_to_victim_ns = 100'000;
   // So that work that stalls, which costs its victim about as much time, costs a few percent.
-  static constexpr std::uint64_t rest_per_stall = 32;
+  static constexpr std::uint64_t rest_per_stall = 64;
   static constexpr std::uint64_t longest_rest_ns = 1'000'000'000;
 
   bool pays() const noexcept {

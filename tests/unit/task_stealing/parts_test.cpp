@@ -203,7 +203,7 @@ TEST(Payoff, ShortTasksThatStallAreJudgedTogether) {
   EXPECT_EQ(payoff.rest_until_ns(), 0u);
   EXPECT_EQ(payoff.look(now_ns += 300'000, 1'000'000, fault_ns, 1), Verdict::unknown);
   EXPECT_EQ(payoff.look(now_ns += 100'000, 1'000'000, fault_ns, 0), Verdict::stalls);
-  EXPECT_EQ(payoff.rest_until_ns(), now_ns + 32'000'000);
+  EXPECT_EQ(payoff.rest_until_ns(), now_ns + 64'000'000);
 }
 
 TEST(Payoff, RestsInProportionToTheTimeThatWasLost) {
@@ -212,9 +212,9 @@ TEST(Payoff, RestsInProportionToTheTimeThatWasLost) {
   payoff.look(1'000'000, 1'000'000, 0, 1);
   EXPECT_EQ(payoff.look(3'000'000, 1'000'000, 600'000, 1), Verdict::pays);
   EXPECT_EQ(payoff.look(5'000'000, 1'000'000, 1'300'000, 1), Verdict::stalls);
-  EXPECT_EQ(payoff.rest_until_ns(), 69'000'000u);
+  EXPECT_EQ(payoff.rest_until_ns(), 133'000'000u);
   EXPECT_EQ(payoff.look(6'000'000, 1'000'000, 2'000'000, 0), Verdict::stalls) << "the task goes on";
-  EXPECT_EQ(payoff.rest_until_ns(), 101'000'000u);
+  EXPECT_EQ(payoff.rest_until_ns(), 197'000'000u);
 }
 
 }  // namespace

@@ -156,9 +156,9 @@ TEST_F(Wishes, WorkThatWaitsForItsDataGoesBack) {
   ASSERT_EQ(ports.asked.size(), 1u);
   EXPECT_EQ(ports.asked[0].callee, asker);
   EXPECT_EQ(ports.asked[0].head.tasks, 1u);
-  turn(69'000'000);
+  turn(133'000'000);
   EXPECT_TRUE(ports.leaves) << "two milliseconds were lost";
-  turn(71'000'000);
+  turn(135'000'000);
   EXPECT_FALSE(ports.leaves);
 }
 
