@@ -44,8 +44,8 @@ Task<std::uint32_t> Stealing::ask(Rank victim, std::uint64_t below, bool parks) 
 }
 
 // Leapfrogging: tasks that have left, or that these have made, for threads that wait for them; again after
-// pauses that double, but not while this rank would send them back: the rank that has their data may run them.
-// Each wish is asked for once in a turn, so that reports do not starve. Result: as turn().
+// pauses that double, but not while this rank would send them back: the rank that has their data may run
+// them. Each wish is asked for once in a turn, so that reports do not starve. Result: as turn().
 Task<std::uint64_t> Stealing::ask_for_wishes(std::uint64_t now_ns) {
   constexpr std::uint64_t first_pause_ns = 200'000, longest_pause_ns = 10'000'000;
   std::vector<Wish> wishes;

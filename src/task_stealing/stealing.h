@@ -195,7 +195,7 @@ class Stealing {
   AbsentTasks absent_;
   Meeting meeting_;
   Payoff payoff_;
-  Victims victims_;  // of the assistant
+  Victims victims_;                  // of the assistant
   std::uint64_t rest_until_ns_ = 0;  // of fine tasks
   std::uint16_t tasks_wanted_ = 1;   // at once
   std::uint64_t next_wish_ns_ = 0;
