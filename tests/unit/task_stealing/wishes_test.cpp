@@ -162,6 +162,22 @@ TEST_F(Wishes, WorkThatWaitsForItsDataGoesBack) {
   EXPECT_FALSE(ports.leaves);
 }
 
+// They would be sent back at once.
+TEST_F(Wishes, AreNotAskedForWhileTheRankRests) {
+  send_away();
+  stealing.work_begins();
+  turn(1'000'000);
+  counters.add(trace::Counter::fault_ns, 2'000'000);
+  turn(3'000'000);
+  ASSERT_TRUE(ports.leaves);
+  stealing.want_back([](std::uint64_t) { return true; });
+  turn(4'000'000);
+  turn(130'000'000);
+  EXPECT_TRUE(ports.asked.empty());
+  turn(132'000'000);
+  EXPECT_EQ(ports.asked.size(), 1u);
+}
+
 TEST_F(Wishes, TasksThatComeTooEarlyWait) {
   ParcelWriter push;
   (void)push.task_room();
