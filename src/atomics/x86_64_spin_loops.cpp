@@ -1,6 +1,10 @@
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <optional>
+#include <vector>
 
 #include "atomics/site.h"
 #include "atomics/x86_64_instruction.h"
@@ -249,10 +253,42 @@ class Loop {
   unsigned loads_ = 0;
 };
 
+// Tells instructions from bytes inside instructions.
+class Boundaries {
+ public:
+  Boundaries(const std::uint8_t* code, std::size_t bytes, std::uintptr_t address,
+             const FunctionsOf& functions)
+      : code_(code), bytes_(bytes), starts_{0} {
+    if (!functions) return;
+    for (const CodeRange& function : functions()) {
+      if (function.begin - address < bytes) starts_.push_back(function.begin - address);
+    }
+    std::ranges::sort(starts_);
+  }
+
+  // Whether instructions begin at both places. REQUIRES: first < last.
+  bool have(std::size_t first, std::size_t last) const {
+    bool has_first = false;
+    std::size_t at = *std::prev(std::ranges::upper_bound(starts_, first));
+    while (at < last) {
+      has_first = has_first || at == first;
+      at += std::max<std::size_t>(x86_64::length(code_ + at, bytes_ - at), 1);
+    }
+    return has_first && at == last;
+  }
+
+ private:
+  const std::uint8_t* const code_;
+  const std::size_t bytes_;
+  std::vector<std::size_t> starts_;  // of functions, ascending; 0 is one
+};
+
 }  // namespace
 
-bool has_spin_loops(const void* code, std::size_t bytes) noexcept {
+bool has_spin_loops(const void* code, std::size_t bytes, std::uintptr_t address,
+                    const FunctionsOf& functions) {
   const auto* const c = static_cast<const std::uint8_t*>(code);
+  std::optional<Boundaries> boundaries;
   for (std::size_t at = 0; at + 6 <= bytes; ++at) {
     std::int32_t distance = 0;
     if ((c[at] & 0xf0) == 0x70 || c[at] == 0xeb) {
@@ -263,7 +299,9 @@ bool has_spin_loops(const void* code, std::size_t bytes) noexcept {
     }
     const auto back = static_cast<std::size_t>(-static_cast<std::int64_t>(distance));
     if (distance >= 0 || back > loop_bytes_max || back > at) continue;
-    if (Loop(c, bytes).only_waits(at - back, at)) return true;
+    if (!Loop(c, bytes).only_waits(at - back, at)) continue;
+    if (!boundaries) boundaries.emplace(c, bytes, address, functions);
+    if (boundaries->have(at - back, at)) return true;
   }
   return false;
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -13,7 +14,7 @@ bool found_in(const std::vector<std::uint8_t>& loop) {
   constexpr std::size_t around = 16;
   std::vector<std::uint8_t> code(around + loop.size() + around, 0x90);
   for (std::size_t i = 0; i < loop.size(); ++i) code[around + i] = loop[i];
-  return has_spin_loops(code.data(), code.size());
+  return has_spin_loops(code.data(), code.size(), 0);
 }
 
 TEST(SpinLoops, AWaitForAGlobal) {
@@ -59,13 +60,28 @@ TEST(SpinLoops, NoWaitIsALoopWithoutALoad) {
   EXPECT_FALSE(found_in({0x83, 0x7d, 0xf8, 0x00, 0x75, 0xfa}));
 }
 
+// cmp -0x43(%rax),%ebx; js, found inside two instructions of a library: every program that loaded it kept
+// order from its start.
+TEST(SpinLoops, NoWaitBeginsInsideAnInstruction) {
+  const std::vector<std::uint8_t> inside{0x3b, 0x58, 0xbd, 0x78, 0xfb};
+  EXPECT_TRUE(found_in(inside));
+  // mov $immediate,%eax, with the loop's first bytes as its immediate
+  std::vector<std::uint8_t> code(64, 0x90);
+  code[20] = 0xb8;
+  std::ranges::copy(inside, code.begin() + 21);
+  EXPECT_FALSE(has_spin_loops(code.data(), code.size(), 0));
+  const std::uintptr_t address = 0x1000;
+  const auto functions = [] { return std::vector<CodeRange>{{address + 21, 0}, {address + 40, 8}}; };
+  EXPECT_TRUE(has_spin_loops(code.data(), code.size(), address, functions)) << "a function begins there";
+}
+
 TEST(SpinLoops, AnyBytesMayBeGiven) {
   std::vector<std::uint8_t> bytes(4096);
   std::uint32_t seed = 1;
   for (unsigned round = 0; round < 200; ++round) {
     for (std::uint8_t& byte : bytes)
       byte = static_cast<std::uint8_t>((seed = seed * 1664525 + 1013904223) >> 24);
-    (void)has_spin_loops(bytes.data(), bytes.size());
+    (void)has_spin_loops(bytes.data(), bytes.size(), 0);
   }
 }
 
