@@ -26,7 +26,10 @@ struct Operands {
   bool rip_relative = false;
 
   bool is_memory() const { return rm == none; }
-  bool is_frame() const { return is_memory() && (base == rbp || base == rsp) && index == none; }
+  // Optimised code uses rbp as any register; unoptimised code has its variables below it.
+  bool is_frame() const {
+    return is_memory() && index == none && (base == rsp || (base == rbp && displacement < 0));
+  }
 };
 
 Operands operands_of(const std::uint8_t* modrm, std::uint8_t rex) {
@@ -66,7 +69,7 @@ class Loop {
     std::size_t at = begin;
     while (at < end) {
       const std::size_t length = follow(at, 0);
-      if (length == 0) return false;
+      if (length == 0 || !stays(at, length, end)) return false;
       at += length;
     }
     return at == end && loads_ != 0 && addresses_hold();
@@ -81,6 +84,19 @@ class Loop {
     bool is_address = false;  // of a load, with its value from before the loop
     bool is_written = false;
   };
+
+  // False if the instruction at `at` jumps out of the code before `end`, and no jump before it leads past it:
+  // then no iteration comes to the jump back.
+  bool stays(std::size_t at, std::size_t length, std::size_t end) {
+    const std::uint8_t* const c = code_ + at;
+    const bool is_short = (c[0] & 0xf0) == 0x70 || c[0] == 0xeb;
+    if (!is_short && !(c[0] == 0x0f && (c[1] & 0xf0) == 0x80)) return true;
+    std::int32_t distance = static_cast<std::int8_t>(c[1]);
+    if (!is_short) std::memcpy(&distance, c + 2, sizeof distance);
+    const std::size_t target = at + length + static_cast<std::size_t>(std::int64_t{distance});
+    if (target <= end) farthest_ = std::max(farthest_, target);
+    return c[0] != 0xeb || target <= end || farthest_ > at;
+  }
 
   std::size_t length_at(std::size_t at) const {
     const std::uint8_t* const c = code_ + at;
@@ -251,6 +267,7 @@ class Loop {
   std::array<Source, 16> sources_{};
   Slots address_slots_, stored_slots_;
   unsigned loads_ = 0;
+  std::size_t farthest_ = 0;  // target of a jump inside the loop
 };
 
 // Tells instructions from bytes inside instructions.

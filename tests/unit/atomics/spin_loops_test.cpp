@@ -55,6 +55,18 @@ TEST(SpinLoops, NoWaitIsALoopThatWrites) {
   EXPECT_FALSE(found_in({0x8b, 0x02, 0x89, 0x01, 0x85, 0xc0, 0x75, 0xf8}));
 }
 
+TEST(SpinLoops, NoWaitIsCodeThatLeavesBeforeItJumpsBack) {
+  // xor %eax,%eax; jmp out; mov (%rdx),%ecx; test %ecx,%ecx; jle: a branch back to other code
+  EXPECT_FALSE(found_in({0x31, 0xc0, 0xeb, 0x0e, 0x8b, 0x0a, 0x85, 0xc9, 0x7e, 0xf6}));
+  // mov (%rdx),%eax; test %eax,%eax; je next; jmp out; next: cmpl $0,(%rsi); je: not optimised
+  EXPECT_TRUE(found_in({0x8b, 0x02, 0x85, 0xc0, 0x74, 0x02, 0xeb, 0x0e, 0x83, 0x3e, 0x00, 0x74, 0xf3}));
+}
+
+TEST(SpinLoops, NoWaitStoresThroughTheFramePointerAsAnyRegister) {
+  // mov 8(%rbp),%eax; mov %eax,16(%rbp); test %eax,%eax; je
+  EXPECT_FALSE(found_in({0x8b, 0x45, 0x08, 0x89, 0x45, 0x10, 0x85, 0xc0, 0x74, 0xf6}));
+}
+
 TEST(SpinLoops, NoWaitIsALoopWithoutALoad) {
   // cmpl $0,-8(%rbp); jne
   EXPECT_FALSE(found_in({0x83, 0x7d, 0xf8, 0x00, 0x75, 0xfa}));
