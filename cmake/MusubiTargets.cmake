@@ -14,6 +14,11 @@ endif()
 if(MUSUBI_WERROR)
   target_compile_options(musubi_flags INTERFACE -Werror)
 endif()
+if(CMAKE_UNITY_BUILD)
+  # Sources that are compiled together see each other's names, which are not theirs outside such a build.
+  target_compile_options(musubi_flags INTERFACE
+    -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()
 if(MUSUBI_SANITIZER)
   target_compile_options(musubi_flags INTERFACE -fsanitize=${MUSUBI_SANITIZER} -fno-omit-frame-pointer)
   target_link_options(musubi_flags INTERFACE -fsanitize=${MUSUBI_SANITIZER})

@@ -7,6 +7,7 @@
 #include "simulator/policies/directory.h"
 #include "simulator/policies/notices.h"
 #include "simulator/policies/timestamps.h"
+#include "simulator/signature_size.h"
 
 namespace musubi::sim {
 namespace {
@@ -43,12 +44,6 @@ struct Spent {
             fabric.world().now_ns(),
             fabric.batches_served()};
   }
-};
-
-class SizeSink final : public coherence::SignatureSink {
- public:
-  void take(coherence::SignatureView signature) noexcept override { notices = signature.notices.size(); }
-  std::size_t notices = 0;
 };
 
 vm::Space space_of(const Workload& workload, const ScaleRun& run) {
@@ -144,9 +139,9 @@ std::uint64_t Measurement::metadata_bytes(std::uint32_t rank) {
     if (node.vm().access(BlockId{i}) != vm::Access::none) bytes += per_block;
     if (run_.policy == Policy::directory && space.initial_home(BlockId{i}).value == rank) bytes += list_bytes;
   }
-  SizeSink sink;
-  node.protocol().signature(sink);
-  const std::uint64_t notices = std::max<std::uint64_t>(sink.notices, meters_[rank].notices_at_once_max);
+  SignatureSize size;
+  node.protocol().signature(size);
+  const std::uint64_t notices = std::max<std::uint64_t>(size.notices, meters_[rank].notices_at_once_max);
   return bytes + notices * sizeof(coherence::Notice);
 }
 

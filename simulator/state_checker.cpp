@@ -6,6 +6,7 @@
 #include "coherence/rules/home_words.h"
 #include "coherence/rules/invariants.h"
 #include "remote_lock/owner_word.h"
+#include "simulator/signature_size.h"
 
 namespace musubi::sim {
 
@@ -18,12 +19,6 @@ using remote_lock::OwnerWord;
 using remote_lock::TailWord;
 
 namespace {
-
-class SizeSink final : public coherence::SignatureSink {
- public:
-  void take(coherence::SignatureView signature) noexcept override { count = signature.notices.size(); }
-  std::size_t count = 0;
-};
 
 unsigned long number(BlockId block) {
   return static_cast<unsigned long>(block.value);
@@ -216,12 +211,12 @@ void StateChecker::check_node(std::uint32_t rank) {
     acquired_[rank] = acquired;
   }
   if (checks_ % 16 != 0) return;
-  SizeSink sink;
-  node.protocol().signature(sink);
+  SignatureSize size;
+  node.protocol().signature(size);
   const std::size_t most = cluster_.configuration().protocol.signature_notices_max;
-  if (sink.count > most)
-    cluster_.violate("node %u: a signature of %zu notices, at most %zu", rank, sink.count, most);
-  if (sink.count == most) world_.reached("signature.full");
+  if (size.notices > most)
+    cluster_.violate("node %u: a signature of %zu notices, at most %zu", rank, size.notices, most);
+  if (size.notices == most) world_.reached("signature.full");
 }
 
 void StateChecker::check_at_rest() {

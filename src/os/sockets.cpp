@@ -19,10 +19,6 @@ namespace {
 
 constexpr std::size_t signal_set_bytes = 8;  // the kernel's, not the C library's
 
-std::string cause() {
-  return cause_of(errno);
-}
-
 // A single piece goes through the cheaper call without a vector.
 Transferred transfer(long number_of_one, long number, int socket, std::span<const iovec> pieces,
                      int flags) noexcept {
@@ -65,7 +61,7 @@ void shut_down(int socket) noexcept {
 Result<std::pair<FileDescriptor, FileDescriptor>> socket_pair() {
   int numbers[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, numbers) != 0) {
-    return Error{"cannot make a pair of sockets: " + cause()};
+    return Error{"cannot make a pair of sockets: " + cause_of(errno)};
   }
   return std::pair{FileDescriptor(numbers[0]), FileDescriptor(numbers[1])};
 }
@@ -73,7 +69,7 @@ Result<std::pair<FileDescriptor, FileDescriptor>> socket_pair() {
 Result<ReadySet> ReadySet::create() {
   ReadySet set;
   set.file_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
-  if (set.number() < 0) return Error{"cannot make a set of sockets to wait for: " + cause()};
+  if (set.number() < 0) return Error{"cannot make a set of sockets to wait for: " + cause_of(errno)};
   return set;
 }
 
@@ -98,7 +94,7 @@ std::size_t ReadySet::wait(std::span<epoll_event> events, int timeout_ms) const 
 Result<WakeupPipe> WakeupPipe::create() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
-    return Error{"cannot make a pipe to wake a thread: " + cause()};
+    return Error{"cannot make a pipe to wake a thread: " + cause_of(errno)};
   }
   WakeupPipe pipe;
   pipe.file_ = FileDescriptor(ends[0]);

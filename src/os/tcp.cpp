@@ -42,10 +42,6 @@ int move_up(int socket) noexcept {
   return static_cast<int>(moved);
 }
 
-std::string cause() {
-  return cause_of(errno);
-}
-
 void set_option(int socket, int level, int name, int value) noexcept {
   system_call(SYS_setsockopt, socket, level, name, as_argument(&value), sizeof value);
 }
@@ -80,12 +76,12 @@ bool parse(const std::string& text, SocketAddress& address) noexcept {
 
 Result<FileDescriptor> listen_at_port(const SocketAddress& address) {
   FileDescriptor socket(::socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (socket.number() < 0) return Error{"cannot make a socket: " + cause()};
+  if (socket.number() < 0) return Error{"cannot make a socket: " + cause_of(errno)};
   set_option(socket.number(), SOL_SOCKET, SO_REUSEADDR, 1);
   if (address.any.sa_family == AF_INET6) set_option(socket.number(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
   if (::bind(socket.number(), &address.any, address.bytes()) != 0 ||
       ::listen(socket.number(), waiting_connections_max) != 0) {
-    return Error{cause()};
+    return Error{cause_of(errno)};
   }
   set_option(socket.number(), IPPROTO_TCP, TCP_DEFER_ACCEPT, 1);
   return socket;
@@ -181,7 +177,7 @@ Result<std::vector<SocketAddress>> addresses_of_network(std::string_view network
   SocketAddress given;
   if (!name.empty() && parse(name, given)) return std::vector{given};
   ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return Error{"cannot list the network interfaces: " + cause()};
+  if (::getifaddrs(&all) != 0) return Error{"cannot list the network interfaces: " + cause_of(errno)};
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(all, &::freeifaddrs);
   std::vector<SocketAddress> found;
   for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
@@ -325,7 +321,7 @@ bool is_unanswered(int socket, std::chrono::milliseconds time) noexcept {
 Result<Timer> Timer::create() {
   Timer timer;
   timer.file_ = FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  if (timer.number() < 0) return Error{"cannot make a timer: " + cause()};
+  if (timer.number() < 0) return Error{"cannot make a timer: " + cause_of(errno)};
   return timer;
 }
 

@@ -14,8 +14,6 @@ namespace {
 
 using coherence::control_region;
 
-// A rank that was stopped in a release, or has ended there, must not stop other ranks for good.
-constexpr unsigned looks_max = 4000;
 // Other ranks may change a block each time it is fetched.
 constexpr unsigned openings_max = 64;
 constexpr std::size_t acquires_at_once_max = 16;  // each has a buffer for a signature

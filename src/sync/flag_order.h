@@ -178,6 +178,8 @@ class FlagOrder final : public ReleaseRequests {
 
  private:
   static constexpr std::uint64_t barriers_without_flush = 64, low_credit = barriers_without_flush / 2;
+  // A rank that was stopped in a release, or has ended there, must not stop other ranks for good.
+  static constexpr unsigned looks_max = 4000;
 
   enum Word : std::size_t {
     credit,  // barriers until flushes count as out of use

@@ -14,8 +14,6 @@ namespace {
 using coherence::control_region;
 
 constexpr std::uint64_t first_credit = 8, credit_max = 64;  // barriers
-// A rank that is stopped, or about to leave, must not stop other ranks for good.
-constexpr unsigned looks_max = 4000;
 
 }  // namespace
 

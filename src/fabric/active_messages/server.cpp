@@ -9,13 +9,13 @@ namespace musubi::fabric {
 namespace {
 
 // Per peer, each taking memory on first use. Large enough for one block of the usual size and its metadata.
-constexpr std::size_t input_bytes = std::size_t{64} << 10;
+constexpr std::size_t request_buffer_bytes = std::size_t{64} << 10;
 constexpr std::size_t reply_bytes = std::size_t{64} << 10;
 
 // A remainder of the input up to this size moves to the front at once, a larger one when room is needed.
 constexpr std::size_t moved_bytes_max = 64;
 
-static_assert(wire::step_bytes_max + call_argument_bytes_max <= input_bytes);
+static_assert(wire::step_bytes_max + call_argument_bytes_max <= request_buffer_bytes);
 static_assert(sizeof(CallEnd) + call_result_bytes_max <= reply_bytes);
 
 // The largest part of `bytes`, at most `limit`, that ends at a word of the region: no word is torn.
@@ -30,14 +30,14 @@ std::size_t whole_words(const std::byte* remote, std::size_t bytes, std::size_t 
 Server::Server(Transport& transport, const Target& own)
     : transport_(transport), own_(own), clients_(transport.ranks()) {
   auto memory =
-      os::Mapping::anywhere((input_bytes + reply_bytes) * clients_.size(), os::Protection::read_write);
+      os::Mapping::anywhere((request_buffer_bytes + reply_bytes) * clients_.size(), os::Protection::read_write);
   MUSUBI_CHECK(memory.ok(), "%s", memory.error().message.c_str());
   memory_ = std::move(memory).value();
   std::byte* next = memory_.data();
   for (Client& client : clients_) {
     client.input = next;
-    client.reply = next + input_bytes;
-    next += input_bytes + reply_bytes;
+    client.reply = next + request_buffer_bytes;
+    next += request_buffer_bytes + reply_bytes;
   }
 }
 
@@ -52,8 +52,8 @@ void Server::Client::add(const void* result, std::size_t bytes) noexcept {
 
 std::size_t Server::places(Rank from, std::span<Place, places_max> places) noexcept {
   const Client& client = clients_[from.value];
-  if (client.objection != nullptr || client.end == input_bytes) return 0;
-  places[0] = Place(client.input + client.end, input_bytes - client.end);
+  if (client.objection != nullptr || client.end == request_buffer_bytes) return 0;
+  places[0] = Place(client.input + client.end, request_buffer_bytes - client.end);
   return 1;
 }
 
@@ -82,7 +82,7 @@ const char* Server::serve(Rank from, Client& client) noexcept {
   }
   if (client.begin == client.end) {
     client.begin = client.end = 0;
-  } else if (client.begin != 0 && (client.end == input_bytes || client.there() <= moved_bytes_max)) {
+  } else if (client.begin != 0 && (client.end == request_buffer_bytes || client.there() <= moved_bytes_max)) {
     std::memmove(client.input, client.input + client.begin, client.there());
     client.end -= client.begin;
     client.begin = 0;
