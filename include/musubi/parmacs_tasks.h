@@ -1,5 +1,5 @@
-/* Functions of the PARMACS macros (parmacs.h, share/musubi/parmacs): tasks, locks, barriers, events and loops of
- * SPLASH programs as threads, mutexes, barriers and conditions of POSIX. Natively they are those of the C
+/* Functions of the PARMACS macros (parmacs.h, share/musubi/parmacs): tasks, locks, barriers, events and loops
+ * of SPLASH programs as threads, mutexes, barriers and conditions of POSIX. Natively they are those of the C
  * library; `musubi run --pthreads` spreads the tasks over ranks and hosts. Needs no library of Musubi.
  *
  * All objects are in memory that the tasks share: globals, or memory of G_MALLOC.
@@ -169,7 +169,8 @@ static inline void musubi_parmacs_init_loop(struct musubi_parmacs_loop* loop) {
   loop->next = 0;
   musubi_parmacs_init_barrier(&loop->end, 0);
 }
-/* Result: a subscript up to `last`; after the last one -1, to all `tasks` at once, and the loop starts again. */
+/* Result: a subscript up to `last`; after the last one -1, to all `tasks` at once, and the loop starts again.
+ */
 static inline long musubi_parmacs_next_of_loop(struct musubi_parmacs_loop* loop, long last, unsigned tasks) {
   const long next = __atomic_fetch_add(&loop->next, 1, __ATOMIC_SEQ_CST);
   if (next <= last) return next;
@@ -187,12 +188,12 @@ static inline unsigned long musubi_parmacs_clock(void) {
 }
 
 /* C11 has no addition of doubles. Result: the old value. */
-#define MUSUBI_PARMACS_ADD_DOUBLE(address, amount)                                             \
-  __extension__({                                                                              \
-    double musubi_old = atomic_load(address);                                                  \
-    while (!atomic_compare_exchange_weak(address, &musubi_old, musubi_old + (amount))) {       \
-    }                                                                                          \
-    musubi_old;                                                                                \
+#define MUSUBI_PARMACS_ADD_DOUBLE(address, amount)                                       \
+  __extension__({                                                                        \
+    double musubi_old = atomic_load(address);                                            \
+    while (!atomic_compare_exchange_weak(address, &musubi_old, musubi_old + (amount))) { \
+    }                                                                                    \
+    musubi_old;                                                                          \
   })
 
 #ifdef __cplusplus
