@@ -64,7 +64,8 @@ int meet_by_words(Job& job, MeetingWords& words) {
 }
 
 int meet(Job& job, MeetingWords& words) {
-  if (words.size > musubi::runtime::Coordination::barrier_threads_max) return meet_by_words(job, words);
+  const bool fits = words.size - 1 < musubi::runtime::Coordination::barrier_threads_max;
+  if (!fits) return meet_by_words(job, words);
   musubi::omp::note_stack(__builtin_frame_address(0));
   const auto name = reinterpret_cast<std::uintptr_t>(&words);
   return job.runtime.coordination().pass_barrier(name, words.size) ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
