@@ -90,7 +90,8 @@ Task<fabric::Verdict> ThreadBarriers::Passage::try_to_arrive() {
 
 Task<> ThreadBarriers::Passage::arrive() {
   MUSUBI_CHECK(name_ != 0 && threads_ != 0 && threads_ <= threads_max);
-  co_await barriers_.release();
+  const bool is_early = barriers_.place_.hooks.injected(InjectedBug::thread_barrier_before_release);
+  if (!is_early) co_await barriers_.release();
   waiter_.emplace(barriers_.records_, false);
   waiter_->grant.payload_room = news_room();
   fabric::Verdict verdict = co_await try_to_arrive();
@@ -105,14 +106,17 @@ Task<> ThreadBarriers::Passage::arrive() {
 
 Task<> ThreadBarriers::Passage::leave() {
   if (is_last_) {
+    const bool is_early = barriers_.place_.hooks.injected(InjectedBug::thread_barrier_woken_early);
+    if (is_early) co_await wake_all();
     co_await acquire_all();
-    co_await wake_all();
+    if (!is_early) co_await wake_all();
   } else {
     co_await waiter_->grant.granted;
     News news;
     std::memcpy(&news, news_room().data(), sizeof news);
     const Rank giver{static_cast<std::uint32_t>(news.giver)};
-    if (giver != barriers_.fabric_.self()) co_await barriers_.acquire_from(giver);
+    const bool acquires = !barriers_.place_.hooks.injected(InjectedBug::thread_barrier_not_acquired);
+    if (acquires && giver != barriers_.fabric_.self()) co_await barriers_.acquire_from(giver);
   }
 }
 

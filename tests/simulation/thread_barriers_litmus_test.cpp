@@ -64,6 +64,14 @@ TEST(ThreadBarriersLitmus, EachThreadReadsWhatAllWroteBefore) {
   expect_right_in_all(worlds, all_see_all);
 }
 
+TEST(ThreadBarriersLitmus, FaultsAreFound) {
+  for (const InjectedBug bug :
+       {InjectedBug::thread_barrier_before_release, InjectedBug::thread_barrier_woken_early,
+        InjectedBug::thread_barrier_not_acquired}) {
+    EXPECT_TRUE(is_found(worlds, all_see_all, bug)) << static_cast<unsigned>(bug);
+  }
+}
+
 // Pairs of threads, each with a barrier of its own, of one home or of several: more than that home has places
 // next to each other, so that some threads wait for a place.
 Task<> meet_often(Stage& stage, Node& node, std::uint64_t name, unsigned rounds, unsigned* inside) {
