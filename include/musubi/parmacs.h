@@ -128,7 +128,9 @@
 #define NU_GSINIT(loop) GSINIT(loop)
 #define NU_GETSUB(loop, subscript, last, tasks) GETSUB(loop, subscript, last, tasks)
 
-/* Atomic operations and fences, of C11. Results: the old value; of CAS, whether it has stored. */
+/* Atomic operations and fences, of C11. Results: the old value; of CAS, whether it has stored. Each fence is
+ * a full one: weaker ones leave no instruction on x86, so that Musubi would not see that plain loads and
+ * stores need one. */
 #define FETCH_ADD(word, amount) atomic_fetch_add(&(word), amount)
 #define FETCH_SUB(word, amount) atomic_fetch_sub(&(word), amount)
 #define FETCH_ADD_DOUBLE(address, amount) MUSUBI_PARMACS_ADD_DOUBLE(address, amount)
@@ -136,9 +138,9 @@
 #define LOAD(word) atomic_load(&(word))
 #define STORE(word, value) atomic_store(&(word), value)
 #define ACQUIRE_FENCE() \
-  { atomic_thread_fence(memory_order_acquire); }
+  { atomic_thread_fence(memory_order_seq_cst); }
 #define RELEASE_FENCE() \
-  { atomic_thread_fence(memory_order_release); }
+  { atomic_thread_fence(memory_order_seq_cst); }
 #define FULL_FENCE() \
   { atomic_thread_fence(memory_order_seq_cst); }
 
