@@ -100,6 +100,8 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       rw_locks_(fabric, *protocol_, fabric.counters(), wait_records_, layout_.signature,
                 options_.protocol.signature_notices_max, options_.protocol.hooks),
       conditions_(fabric, wait_records_, options_.locks, options_.protocol.hooks),
+      thread_barriers_(fabric, *protocol_, wait_records_, layout_.thread_barriers,
+                       {layout_.signature, options_.protocol.signature_notices_max, options_.protocol.hooks}),
       clock_(fabric, *protocol_, layout_.clock_words, options_.protocol.hooks),
       flags_(fabric, *protocol_, clock_, control(layout_.flag_words), layout_.flag_words, layout_.signature,
              options_.protocol.signature_notices_max, options_.protocol.hooks),
@@ -295,6 +297,14 @@ Task<bool> Node::try_lock(RwLockId lock, sync::Share share) {
 
 Task<> Node::unlock(RwLockId lock, sync::Share share) {
   co_await hand_over(rw_locks_.unlock(lock, share));
+}
+
+Task<bool> Node::pass_barrier(std::uint64_t name, std::uint32_t threads) {
+  sync::ThreadBarriers::Passage passage(thread_barriers_, name, threads);
+  co_await hand_over(passage.arrive());
+  co_await passage.leave();
+  co_await after_lock();
+  co_return passage.is_last();
 }
 
 Task<> Node::expire(sync::Conditions& conditions, remote_lock::Grants::Expiry expiry,

@@ -102,6 +102,8 @@ class Node {
   // `lock` is held. `patience_ns`: as long as it waits at most; 0: for ever. Result: whether it was chosen.
   Task<bool> wait(ConditionId condition, LockId lock, std::uint64_t patience_ns = 0);
   sync::Conditions& conditions() { return conditions_; }
+  // One of `threads` threads at a barrier of threads. Result: whether it was the last.
+  Task<bool> pass_barrier(std::uint64_t name, std::uint32_t threads);
   // For tasks that travel.
   task_stealing::Order& order() { return order_; }
   // From now on threads run that come to no barrier, and touch nothing during one.
@@ -257,6 +259,7 @@ class Node {
   sync::WaitRecords wait_records_;
   sync::ReaderWriterLocks rw_locks_;
   sync::Conditions conditions_;
+  sync::ThreadBarriers thread_barriers_;
   std::vector<Task<>> alarms_;
   sync::Clock clock_;
   sync::FlagOrder flags_;

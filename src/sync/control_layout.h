@@ -10,6 +10,7 @@
 #include "sync/flag_order.h"
 #include "sync/lock_table.h"
 #include "sync/room_keeper.h"
+#include "sync/thread_barriers.h"
 #include "sync/wait_records.h"
 
 namespace musubi::sync {
@@ -31,6 +32,7 @@ struct ControlLayout {
   std::uint64_t signature;
   std::uint64_t barrier_board;
   std::uint64_t wait_records;
+  std::uint64_t thread_barriers;
   std::uint64_t flag_words;
   std::uint64_t room_words;
   std::uint64_t team_words;
@@ -51,6 +53,7 @@ struct ControlLayout {
     layout.signature = place(sizes.signature_bytes);
     layout.barrier_board = place(Barrier::board_bytes(sizes.ranks, sizes.notices_max));
     layout.wait_records = place(WaitRecords::bytes(sizes.ranks, sizes.wait_records, sizes.waiters));
+    layout.thread_barriers = place(sizeof(ThreadBarrierTable));  // sparse
     layout.flag_words = place(FlagOrder::word_count * sizeof(std::uint64_t));
     layout.room_words = place(sizeof(RoomKeeper::Words));
     layout.team_words = place(sizes.team_words * sizeof(std::uint64_t));

@@ -1,5 +1,7 @@
 #include "sync/wait_records.h"
 
+#include <cstring>
+
 #include "base/check.h"
 #include "coherence/regions.h"
 #include "fabric/transfer.h"
@@ -192,12 +194,19 @@ Task<bool> WaitRecords::remove(Opened& opened, WaiterLink link) {
   co_return false;
 }
 
-Task<> WaitRecords::wake(WaiterLink link) {
+Task<> WaitRecords::wake(WaiterLink link, std::span<const std::byte> payload) {
   MUSUBI_CHECK(!link.is_none() && link.rank().value < fabric_.ranks());
   MUSUBI_CHECK(!link.is_none() && link.node() < nodes_max_ && link.rank().value < fabric_.ranks());
   const auto key = remote_lock::LockKey::of_waiter(link.node());
+  struct {
+    remote_lock::LockKey key;
+    std::array<std::byte, waking_payload_max> payload;
+  } message{key, {}};
+  MUSUBI_CHECK(payload.empty() || payload.size() == waking_payload_max);
+  if (!payload.empty()) std::memcpy(message.payload.data(), payload.data(), payload.size());
   co_await fabric::deliver(fabric_, link.rank(), fabric::MessageKind::lock_granted,
-                           fabric::Urgency::when_polled, std::as_bytes(std::span{&key, 1}));
+                           fabric::Urgency::when_polled,
+                           std::as_bytes(std::span{&message, 1}).first(sizeof key + payload.size()));
 }
 
 }  // namespace musubi::sync

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/check.h"
 #include "base/event.h"
@@ -92,7 +93,9 @@ class WaitRecords {
   Task<WaiterLink> pop(Opened& opened);
   // Result: whether it was in the queue.
   Task<bool> remove(Opened& opened, WaiterLink link);
-  Task<> wake(WaiterLink link);
+  // `payload`: at most the waiter's payload_room; none, or waking_payload_max bytes.
+  static constexpr std::size_t waking_payload_max = 16;
+  Task<> wake(WaiterLink link, std::span<const std::byte> payload = {});
 
   Rank home(std::uint64_t index) const { return Rank{static_cast<std::uint32_t>(index % fabric_.ranks())}; }
   // In the control region of its home.

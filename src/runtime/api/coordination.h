@@ -75,6 +75,12 @@ class Coordination {
   // Before the first call; `writer` outlives the job.
   virtual void set_mismatch_writer(MismatchWriter& writer) noexcept = 0;
 
+  // Waits until `threads` threads of the job have called it with the same `name`, which is not 0: then each
+  // sees the writes of all. 1 to barrier_threads_max threads. Result: true for one of them. A waiting thread
+  // sleeps.
+  static constexpr std::uint32_t barrier_threads_max = 126;
+  virtual bool pass_barrier(std::uint64_t name, std::uint32_t threads) = 0;
+
  protected:
   ~Coordination() = default;
 };

@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "os/clock.h"
+#include "runtime/threads/deferred_handlers.h"
 #include "runtime/threads/tracing.h"
+#include "runtime/threads/waiting.h"
 
 namespace musubi::runtime {
 namespace {
@@ -34,6 +36,8 @@ JobCoordination::JobCoordination(JobContext& job, JobDevices& devices, JobThread
                job.control.wait_records, rw_lock_count + condition_count, waiters_max),
       locks_(devices.fabric(), protocol, job.counters, records_, job.control.signature, job.notices_max),
       conditions_(devices.fabric(), records_, rw_lock_count),
+      barriers_(devices.fabric(), protocol, records_, job.control.thread_barriers,
+                {job.control.signature, job.notices_max, {}}),
       alarms_(devices.fabric(), job.counters),
       collectives_(devices.fabric()) {
   collectives_.set_mismatch_listener(this);
@@ -75,6 +79,17 @@ void JobCoordination::signal(ConditionId condition) {
 
 void JobCoordination::broadcast(ConditionId condition) {
   threads_.executor().run(conditions_.broadcast(condition));
+}
+
+bool JobCoordination::pass_barrier(std::uint64_t name, std::uint32_t threads) {
+  static_assert(barrier_threads_max == sync::ThreadBarriers::threads_max);
+  const DeferredHandlers handlers;
+  const Waiting waiting(Wait::condition, 0, name);
+  sync::ThreadBarriers::Passage passage(barriers_, name, threads);
+  synchronization_.hand_over(passage.arrive());
+  threads_.executor().run(passage.leave());
+  synchronization_.show_what_lock_covers();
+  return passage.is_last();
 }
 
 void JobCoordination::announce_sleep(const void* word, Sleep& sleep) {

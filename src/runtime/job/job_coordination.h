@@ -8,6 +8,7 @@
 #include "sync/collectives.h"
 #include "sync/conditions.h"
 #include "sync/reader_writer_locks.h"
+#include "sync/thread_barriers.h"
 #include "sync/wait_records.h"
 
 namespace musubi::runtime {
@@ -27,6 +28,8 @@ class JobCoordination final : public Coordination, private sync::Collectives::Mi
   bool wait(ConditionId condition, LockId lock, std::uint64_t timeout_ns) override;
   void signal(ConditionId condition) override;
   void broadcast(ConditionId condition) override;
+
+  bool pass_barrier(std::uint64_t name, std::uint32_t threads) override;
 
   void announce_sleep(const void* word, Sleep& sleep) override;
   void sleep(const void* word, Sleep& sleep, std::uint64_t timeout_ns) override;
@@ -53,6 +56,7 @@ class JobCoordination final : public Coordination, private sync::Collectives::Mi
   sync::WaitRecords records_;
   sync::ReaderWriterLocks locks_;
   sync::Conditions conditions_;
+  sync::ThreadBarriers barriers_;
   Alarms alarms_;
   sync::Collectives collectives_;
   MismatchWriter* writer_ = nullptr;

@@ -17,7 +17,8 @@ namespace {
 using namespace musubi::image;
 using musubi::omp::LockUnit;
 
-// Replaces glibc's fields.
+// Replaces glibc's fields. The first two serve barriers of more threads than the runtime's have; they change
+// at each use then.
 struct MeetingWords {
   std::uint32_t arrived;
   std::uint32_t round;
@@ -43,7 +44,7 @@ MeetingWords& words_of(pthread_barrier_t* barrier) {
   return *reinterpret_cast<MeetingWords*>(barrier);
 }
 
-int meet(Job& job, MeetingWords& words) {
+int meet_by_words(Job& job, MeetingWords& words) {
   const SharedWord arrived(&words.arrived), round(&words.round);
   const std::uint32_t seen = round.load();
   job.runtime.synchronization().release(round.channel());
@@ -60,6 +61,14 @@ int meet(Job& job, MeetingWords& words) {
   }
   round.acquire();
   return is_last ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
+}
+
+int meet(Job& job, MeetingWords& words) {
+  const bool fits = words.size - 1 < musubi::runtime::Coordination::barrier_threads_max;
+  if (!fits) return meet_by_words(job, words);
+  musubi::omp::note_stack(__builtin_frame_address(0));
+  const auto name = reinterpret_cast<std::uintptr_t>(&words);
+  return job.runtime.coordination().pass_barrier(name, words.size) ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }
 
 int* word_of(pthread_spinlock_t* lock) {
