@@ -17,7 +17,8 @@ Task<> Program::prefetch(Actor& actor) {
     const std::size_t skipped = actor.random.below(extent.bytes);
     ranges.push_back({extent.address + skipped, actor.random.below(4 * extent.bytes)});
   }
-  if (is_outsider(actor)) std::erase_if(ranges, [&](const AddressRange& range) {
+  if (is_outsider(actor))
+    std::erase_if(ranges, [&](const AddressRange& range) {
       const auto block = cluster_.space().block_at(range.begin);
       return !block || block->value >= early_blocks_ || range.bytes > cluster_.space().extent(*block).bytes;
     });
@@ -26,14 +27,15 @@ Task<> Program::prefetch(Actor& actor) {
 }
 
 bool Program::may_overwrite(const Actor& actor, std::uint32_t phase, BlockId block) const {
+  if (is_outsider(actor) && !is_open(block)) return false;
   const std::size_t offset = cluster_.space().extent(block).offset;
   const bool is_own = style(phase, block) == Style::single_writer
                           ? owner(phase, Cell{block, 0, offset}) == actor.number
                           : style(phase, block) == Style::handover &&
                                 channels_[block.value].turn == actor.number && !channels_[block.value].fresh;
   return is_own && std::ranges::none_of(cells_[block.value], [&](std::uint32_t begin) {
-    return is_atomic(phase, Cell{block, begin, offset + begin});
-  });
+           return is_atomic(phase, Cell{block, begin, offset + begin});
+         });
 }
 
 // Those that lie wholly inside.

@@ -30,7 +30,7 @@ struct CheckedObject {
 // object that was linked from several may have several.
 std::vector<Note> notes_in(std::span<const std::byte> segment);
 
-// All loaded objects of the process, with each of their notes. Not beside dlopen().
+// All loaded objects of the process, with each of their notes. No other thread may call dlopen() at the time.
 std::vector<CheckedObject> checked_objects();
 
 // log2 of the granule of all objects; none: there are no objects. Errors: an object follows another contract

@@ -62,10 +62,27 @@ Task<> Openings::open_into(TaskGroup& under_way, AddressRange range, vm::Access 
   }
 }
 
+// Stacks of this rank are open, or guards, or slots that no thread has.
+bool Openings::needs_opening(BlockId block, vm::Access wanted) const {
+  if (states_ != nullptr && states_->allows(block, wanted)) return false;
+  return !space_.segment_of(block).holds_stacks || space_.initial_home(block) != self_;
+}
+
+bool Openings::is_open(AddressRange range, vm::Access wanted) const {
+  RunsOfRange runs(space_, range);
+  while (const std::optional<vm::BlockRun> run = runs.next()) {
+    for (std::uint64_t i = 0; i < run->count; ++i) {
+      if (needs_opening(BlockId{run->first.value + i}, wanted)) return false;
+    }
+  }
+  return true;
+}
+
 // A fault of the first block brings the rest of the run, as far as it can: then the others are open.
 Task<> Openings::open_run(vm::BlockRun run, vm::Access wanted) {
   for (std::uint64_t i = 0; i < run.count; ++i) {
     const BlockId block{run.first.value + i};
+    if (!needs_opening(block, wanted)) continue;
     const coherence::Touch touch{wanted, space_.extent(block).address,
                                  static_cast<std::uint32_t>(run.count - i)};
     (void)co_await flags_.fault(block, touch, true);
@@ -87,7 +104,8 @@ Task<> Openings::overwrite(AddressRange range, bool siblings) {
   RunsOfRange runs(space_, range);
   while (const std::optional<vm::BlockRun> run = runs.next()) {
     const vm::BlockRun whole = whole_blocks(*run, range);
-    if (whole.count != 0 && !flags_.in_use()) co_await protocol_.overwrite(whole);
+    const bool holds_stacks = space_.segment_of(run->first).holds_stacks;
+    if (whole.count != 0 && !holds_stacks && !flags_.in_use()) co_await protocol_.overwrite(whole);
   }
   co_await open({&range, 1}, vm::Access::write, siblings);
 }

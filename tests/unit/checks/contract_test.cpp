@@ -35,7 +35,7 @@ class Sink final : public CheckSink {
   std::vector<Call> calls;
 
  private:
-  // Spoils what a C++ function may.
+  // Spoils the registers that a C++ function may.
   void note(char kind, AddressRange range) {
     calls.push_back({kind, range.begin, range.bytes});
     errno = 77;

@@ -1,6 +1,6 @@
 // The first store of the program will come after all of this. The version that the block gets here has no
-// bytes yet: a rank that reads it before the next release of this one reads what it has no right to. A rank
-// that has the bytes of before may hold them until it acquires that release, which names this version.
+// bytes yet: a rank that reads it before the next release of this one reads bytes that it has no right to. A
+// rank that has the bytes of before may hold them until it acquires that release, which names this version.
 #include "coherence/migrating/misses/overwrites.h"
 
 #include <algorithm>
