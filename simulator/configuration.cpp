@@ -51,6 +51,8 @@ void for_each_field(C& c, Visit&& visit) {
   visit("whole_cells", c.whole_cells);
   visit("room", c.room_blocks);
   visit("discards", c.discards_percent);
+  visit("prefetches", c.prefetches_percent);
+  visit("overwrites", c.overwrites_percent);
   visit("unused_barriers", c.unused_barriers);
   visit("parcel", c.parcel_bytes);
   visit("check_every", c.check_every);
@@ -180,7 +182,9 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::lines_on_lost_bytes,      InjectedBug::taken_bytes_noted,
                              InjectedBug::news_for_another,         InjectedBug::merged_taken_for_whole,
                              InjectedBug::kept_swapped_first,       InjectedBug::kept_lock_given_late,
-                             InjectedBug::answered_without_release};
+                             InjectedBug::answered_without_release, InjectedBug::overwritten_in_part,
+                             InjectedBug::overwritten_without_twin, InjectedBug::overwritten_beside_lease,
+                             InjectedBug::overwritten_kept_quiet};
 
 }  // namespace
 
@@ -231,6 +235,8 @@ Configuration draw(std::uint64_t seed) {
   c.protocol.first_changes_share = one_of(random, std::array<std::size_t, 2>{1, 16});
   c.protocol.far_run_bytes_max = c.block_bytes * one_of(random, std::array<std::size_t, 3>{0, 8, 32});
   c.parcel_bytes = one_of(random, std::array{64u, 192u, 4096u});
+  c.prefetches_percent = one_of(random, std::array{0u, 0u, 10u, 40u});
+  c.overwrites_percent = one_of(random, std::array{0u, 0u, 30u, 80u});
   return c;
 }
 

@@ -62,11 +62,13 @@ struct Configuration {
   std::uint32_t nested_percent = 0;
   std::uint32_t moves_percent = 0;
   std::uint32_t whole_cells = 0;
-  std::uint64_t unused_barriers = 0;   // after which an unused page is unmapped; 0: never
-  std::uint32_t parcel_bytes = 4096;   // of `entry`: updates sent with the announcement
-  std::uint32_t room_blocks = 0;       // of the smallest size, that each node has memory for; 0: for all
-  std::uint32_t discards_percent = 0;  // uses of a whole block that make it zeros, and give its memory back
-  std::uint32_t check_every = 1;       // events between checks of one block's state
+  std::uint64_t unused_barriers = 0;     // after which an unused page is unmapped; 0: never
+  std::uint32_t parcel_bytes = 4096;     // of `entry`: updates sent with the announcement
+  std::uint32_t room_blocks = 0;         // of the smallest size, that each node has memory for; 0: for all
+  std::uint32_t discards_percent = 0;    // uses of a whole block that make it zeros, and give its memory back
+  std::uint32_t prefetches_percent = 0;  // operations that first name many blocks at once
+  std::uint32_t overwrites_percent = 0;  // uses of whole blocks that overwrite a range of their bytes
+  std::uint32_t check_every = 1;         // events between checks of one block's state
   coherence::Parameters protocol;
   InjectedBug bug = InjectedBug::none;
   fabric::sim::LatencyModel model;

@@ -105,6 +105,8 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       clock_(fabric, *protocol_, layout_.clock_words, options_.protocol.hooks),
       flags_(fabric, *protocol_, clock_, control(layout_.flag_words), layout_.flag_words, layout_.signature,
              options_.protocol.signature_notices_max, options_.protocol.hooks),
+      openings_(space_, fabric.self(), flags_, *protocol_, options_.protocol.release_window,
+                options_.protocol.run_bytes_max, nullptr, options_.protocol.hooks),
       order_(fabric, *protocol_, flags_, {control(0), layout_.bytes},
              {layout_.signature, options_.protocol.signature_notices_max, options_.protocol.hooks}),
       bell_(*this),
@@ -218,6 +220,24 @@ Task<bool> Node::fault(BlockId block, coherence::Touch touch) {
   if (!flags_.in_use()) co_return co_await flags_.fault(block, touch, true);
   const sync::RankActivity::Operation operation = begin_operation();
   co_return co_await flags_.fault(block, touch, operation.siblings());
+}
+
+Task<> Node::open_all(std::span<const AddressRange> ranges, vm::Access wanted) {
+  if (room_keeper_ != nullptr) co_await make_room();
+  if (!flags_.in_use()) co_return co_await openings_.open(ranges, wanted, true);
+  const sync::RankActivity::Operation operation = begin_operation();
+  co_await openings_.open(ranges, wanted, operation.siblings());
+}
+
+Task<> Node::overwrite(AddressRange range) {
+  if (room_keeper_ != nullptr) co_await make_room();
+  if (!flags_.in_use()) co_return co_await openings_.overwrite(range, true);
+  const sync::RankActivity::Operation operation = begin_operation();
+  co_await openings_.overwrite(range, operation.siblings());
+}
+
+Task<> Node::written(AddressRange range) {
+  return openings_.written(range);
 }
 
 Task<> Node::flush() {

@@ -25,6 +25,7 @@
 #include "sync/control_layout.h"
 #include "sync/flag_order.h"
 #include "sync/lock_table.h"
+#include "sync/openings.h"
 #include "sync/rank_activity.h"
 #include "sync/reader_writer_locks.h"
 #include "sync/room_keeper.h"
@@ -63,6 +64,10 @@ class Node {
   // between the look at the access table and the access.
   Task<> read(BlockId block, std::size_t begin, std::span<std::byte> into);
   Task<> write(BlockId block, std::size_t begin, std::span<const std::byte> from);
+  // Before accesses, as sync::Openings.
+  Task<> open_all(std::span<const AddressRange> ranges, vm::Access wanted);
+  Task<> overwrite(AddressRange range);
+  Task<> written(AddressRange range);
 
   // All threads of the node meet, one of them arrives at the job's barrier; then `payload` is that of rank
   // 0's last thread.
@@ -263,6 +268,7 @@ class Node {
   std::vector<Task<>> alarms_;
   sync::Clock clock_;
   sync::FlagOrder flags_;
+  sync::Openings openings_;
   bool has_assistant_ = false;
   task_stealing::SignatureOrder order_;
   sync::RankActivity activity_;

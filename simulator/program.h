@@ -92,6 +92,12 @@ class Program final : private PromiseBase::Observer {
   Task<> write(Actor& actor, Cell cell);
   Task<> read_or_write(Actor& actor, Cell cell);
   Task<> add(Actor& actor, Cell cell);
+  // Names blocks that some thread may touch soon, or not.
+  Task<> prefetch(Actor& actor);
+  // Of a range that begins in a block that is the actor's, without counters.
+  Task<> overwrite(Actor& actor, std::uint32_t phase, BlockId first);
+  bool may_overwrite(const Actor& actor, std::uint32_t phase, BlockId block) const;
+  std::vector<Cell> cells_in(BlockId first, AddressRange range) const;
   // Of a block that is the actor's, but for counters.
   Task<> discard(Actor& actor, std::uint32_t phase, BlockId block);
   Task<> critical_section(Actor& actor, std::uint32_t phase, Cell cell);

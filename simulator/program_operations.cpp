@@ -95,6 +95,7 @@ Task<> Program::initial_pause(Actor& actor) {
 }
 
 Task<> Program::operate(Actor& actor, std::uint32_t phase) {
+  if (actor.random.chance(configuration_.prefetches_percent)) co_await prefetch(actor);
   const BlockId block = random_block(actor, phase);
   if (cells_[block.value].empty()) co_return;
   Cell cell = random_cell(actor.random, block);
@@ -124,6 +125,7 @@ Task<> Program::operate(Actor& actor, std::uint32_t phase) {
       if (owner(phase, cell) != actor.number) break;
       if (style(phase, block) == Style::single_writer && actor.random.chance(configuration_.discards_percent))
         co_await discard(actor, phase, block);
+      if (actor.random.chance(configuration_.overwrites_percent)) co_await overwrite(actor, phase, block);
       co_await read_or_write(actor, cell);
       break;
   }
@@ -280,6 +282,7 @@ Task<> Program::hand_over(Actor& actor, std::uint32_t phase, Cell cell) {
   if (channel.turn != actor.number) co_return;
   if (channel.fresh) co_await take_turn(actor, channel);
   if (actor.random.chance(configuration_.discards_percent)) co_await discard(actor, phase, cell.block);
+  if (actor.random.chance(configuration_.overwrites_percent)) co_await overwrite(actor, phase, cell.block);
   // Sometimes it is passed on untouched: acquired writes count as much as own ones.
   const std::uint64_t count = actor.random.below(4);
   for (std::uint64_t i = 0; i < count; ++i) {

@@ -43,6 +43,11 @@ module musubi
     integer(c_size_t) :: element_bytes = 0
   end type musubi_attributes
 
+  type, bind(c) :: musubi_range
+    type(c_ptr) :: memory
+    integer(c_size_t) :: bytes
+  end type musubi_range
+
   ! The job and its threads.
   interface
     function initialize_job(argc, argv) bind(c, name="musubi_init") result(error)
@@ -144,6 +149,33 @@ module musubi
       integer(c_size_t), value :: bytes
       integer(c_int) :: error
     end function musubi_release_range
+    function musubi_prefetch_all(ranges, count, writable) bind(c) result(error)
+      import :: c_int, c_size_t, musubi_range
+      type(musubi_range), intent(in) :: ranges(*)
+      integer(c_size_t), value :: count
+      integer(c_int), value :: writable
+      integer(c_int) :: error
+    end function musubi_prefetch_all
+    subroutine musubi_check_read(memory, bytes) bind(c)
+      import :: c_size_t, c_ptr
+      type(c_ptr), value :: memory
+      integer(c_size_t), value :: bytes
+    end subroutine musubi_check_read
+    subroutine musubi_check_write(memory, bytes) bind(c)
+      import :: c_size_t, c_ptr
+      type(c_ptr), value :: memory
+      integer(c_size_t), value :: bytes
+    end subroutine musubi_check_write
+    subroutine musubi_check_overwrite(memory, bytes) bind(c)
+      import :: c_size_t, c_ptr
+      type(c_ptr), value :: memory
+      integer(c_size_t), value :: bytes
+    end subroutine musubi_check_overwrite
+    subroutine musubi_check_written(memory, bytes) bind(c)
+      import :: c_size_t, c_ptr
+      type(c_ptr), value :: memory
+      integer(c_size_t), value :: bytes
+    end subroutine musubi_check_written
   end interface
 
   ! Barrier, locks, conditions, flush.

@@ -42,6 +42,7 @@
 #define MUSUBI_MUSUBI_H
 
 #include <musubi/atomics.h>
+#include <musubi/checks.h>
 #include <musubi/collectives.h>
 #include <musubi/job.h>
 #include <musubi/memory.h>

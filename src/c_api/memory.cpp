@@ -105,33 +105,7 @@ void compare_with_others(Job& job, const musubi_attributes& a, std::size_t bytes
   job.runtime.coordination().gather(terms, nullptr, {});
 }
 
-// Calls use(job) if the program may use the bytes.
-template <class Use>
-int use_shared(const void* memory, std::size_t bytes, Use use) {
-  Job* const job = current_job();
-  if (job == nullptr) return MUSUBI_ERROR_STATE;
-  if (bytes == 0) return MUSUBI_OK;
-  if (!job->is_shared(memory, bytes)) return MUSUBI_ERROR_ADDRESS;
-  use(*job);
-  return MUSUBI_OK;
-}
-
 }  // namespace
-
-MUSUBI_EXPORT int musubi_touch(const void* memory, size_t bytes, int writable) {
-  return use_shared(memory, bytes,
-                    [=](Job& job) { job.runtime.memory().touch(memory, bytes, writable != 0); });
-}
-
-MUSUBI_EXPORT int musubi_prefetch(const void* memory, size_t bytes, int writable) {
-  return use_shared(memory, bytes,
-                    [=](Job& job) { job.runtime.synchronization().prefetch(memory, bytes, writable != 0); });
-}
-
-MUSUBI_EXPORT int musubi_release_range(const void* memory, size_t bytes) {
-  return use_shared(memory, bytes,
-                    [=](Job& job) { job.runtime.synchronization().release_range(memory, bytes); });
-}
 
 MUSUBI_EXPORT void* musubi_alloc(size_t bytes) {
   if (current_job() == nullptr) return nullptr;

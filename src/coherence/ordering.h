@@ -14,6 +14,9 @@ namespace musubi::coherence {
 struct Touch {
   vm::Access wanted;
   std::uintptr_t address = 0;  // 0: not known
+  // The program has named so many blocks that it will touch, this one and those after it; 0: it has named
+  // none, and a policy may guess.
+  std::uint32_t named = 0;
 };
 
 // The findings of threads that come back to closed blocks while faults are held.

@@ -73,6 +73,12 @@ bool Policies::has_blocks_in(std::size_t policy, const Scope& scope) const {
 Task<bool> Policies::fault(BlockId block, vm::Access wanted) {
   return of(block).fault(block, wanted);
 }
+Task<> Policies::overwrite(vm::BlockRun run) {
+  return of(run.first).overwrite(run);
+}
+Task<> Policies::written(vm::BlockRun run) {
+  return of(run.first).written(run);
+}
 void Policies::set_store_bound(const StoreBound& bound) noexcept {
   for (const auto& policy : policies_) policy->set_store_bound(bound);
 }

@@ -24,6 +24,8 @@ class Policies final : public Protocol {
   ~Policies() override;
 
   Task<bool> fault(BlockId block, vm::Access wanted) override;
+  Task<> overwrite(vm::BlockRun run) override;
+  Task<> written(vm::BlockRun run) override;
   void set_store_bound(const StoreBound& bound) noexcept override;
   Task<> release(Scope scope, bool quiescent) override;
   bool release_at_once(bool quiescent) override;

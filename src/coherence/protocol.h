@@ -74,6 +74,14 @@ class Protocol {
   // Makes `block` readable or writable for the program. Result: false when the rank may not touch it.
   virtual Task<bool> fault(BlockId block, vm::Access wanted) = 0;
 
+  // The program is going to store to every byte of the blocks of `run`, all of one segment, before it, or
+  // another rank that synchronises with it, reads any. A policy may make some of them writable without their
+  // present bytes, which are lost; the caller faults for all of them afterwards. By default it does nothing.
+  virtual Task<> overwrite(vm::BlockRun /*run*/) { co_return; }
+  // A hint: the program will not store to the blocks of `run` before it synchronises next. A policy may send
+  // their changes now. By default it does nothing.
+  virtual Task<> written(vm::BlockRun /*run*/) { co_return; }
+
   // Holds for all stores of this rank's program from now on until the next call; {} (bytes of any width)
   // holds for all code. A bound may become wider only on two conditions: a quiescent release has released
   // everything that the rank wrote before, and no thread of the rank has run program code since. Any thread.

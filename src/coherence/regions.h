@@ -21,5 +21,6 @@ inline constexpr fabric::ProcedureId operation_procedure{2};
 inline constexpr fabric::ProcedureId merge_procedure{3};
 inline constexpr fabric::ProcedureId signature_procedure{4};
 inline constexpr fabric::ProcedureId copy_procedure{5};
+inline constexpr fabric::ProcedureId overwrite_procedure{6};
 
 }  // namespace musubi::coherence

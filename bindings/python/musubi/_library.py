@@ -13,6 +13,12 @@ class Attributes(ctypes.Structure):
                 ("element_bytes", ctypes.c_size_t)]
 
 
+class Range(ctypes.Structure):
+    """musubi_range of musubi/checks.h."""
+
+    _fields_ = [("memory", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
+
+
 _int, _u32, _u64, _size, _pointer = (ctypes.c_int, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t,
                                      ctypes.c_void_p)
 
@@ -35,6 +41,11 @@ FUNCTIONS = {
     "musubi_touch": (_int, [_pointer, _size, _int]),
     "musubi_prefetch": (_int, [_pointer, _size, _int]),
     "musubi_release_range": (_int, [_pointer, _size]),
+    "musubi_prefetch_all": (_int, [ctypes.POINTER(Range), _size, _int]),
+    "musubi_check_read": (None, [_pointer, _size]),
+    "musubi_check_write": (None, [_pointer, _size]),
+    "musubi_check_overwrite": (None, [_pointer, _size]),
+    "musubi_check_written": (None, [_pointer, _size]),
     "musubi_barrier": (_int, []),
     "musubi_flush": (_int, []),
     "musubi_lock": (_int, [_u32]),

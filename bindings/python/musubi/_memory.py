@@ -3,7 +3,7 @@
 import ctypes
 import operator
 
-from ._library import Attributes, library, require
+from ._library import Attributes, Range, library, require
 
 PLACEMENTS = {"cyclic": 0, "block": 1, "at": 2, "first_touch": 3}
 POLICIES = {"migrating": 0, "home": 1, "entry": 2}
@@ -71,6 +71,18 @@ def prefetch(array, writable=False):
     """A hint: this rank will soon read the array, or also write it if `writable`. Blocks while the array is
     fetched."""
     require(library.musubi_prefetch(*_place(array), int(writable)))
+
+
+def prefetch_all(arrays, writable=False):
+    """As prefetch(), for many arrays at once: they come side by side."""
+    ranges = (Range * len(arrays))(*(Range(*_place(array)) for array in arrays))
+    require(library.musubi_prefetch_all(ranges, len(arrays), int(writable)))
+
+
+def overwrite(array):
+    """This rank is about to assign every element of the array, and no rank reads it before that: its bytes
+    are undefined until then, and need not be fetched. Blocks."""
+    library.musubi_check_overwrite(*_place(array))
 
 
 def release_range(array):

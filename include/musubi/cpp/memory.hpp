@@ -8,6 +8,7 @@
 //     musubi::prefetch(counts.span());
 #pragma once
 
+#include <musubi/checks.h>
 #include <musubi/cpp/error.hpp>
 #include <musubi/memory.h>
 
@@ -18,6 +19,7 @@
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace musubi {
 
@@ -138,6 +140,30 @@ std::span<T> part_of(std::span<T, extent> all, int part, int parts) noexcept {
 template <class T, std::size_t extent>
 void prefetch(std::span<T, extent> elements) {
   require(musubi_prefetch(elements.data(), elements.size_bytes(), !std::is_const_v<T>));
+}
+// As musubi_prefetch_all, for ranges of spans of one kind of element.
+template <class T, std::size_t extent>
+void prefetch_all(std::span<const std::span<T, extent>> ranges) {
+  std::vector<musubi_range> named;
+  for (const std::span<T, extent>& range : ranges) named.push_back({range.data(), range.size_bytes()});
+  require(musubi_prefetch_all(named.data(), named.size(), !std::is_const_v<T>));
+}
+// As musubi_check_read and the functions after it: any memory. Block. Throw nothing.
+template <class T, std::size_t extent>
+void check_read(std::span<T, extent> elements) noexcept {
+  musubi_check_read(elements.data(), elements.size_bytes());
+}
+template <class T, std::size_t extent>
+void check_write(std::span<T, extent> elements) noexcept {
+  musubi_check_write(elements.data(), elements.size_bytes());
+}
+template <class T, std::size_t extent>
+void check_overwrite(std::span<T, extent> elements) noexcept {
+  musubi_check_overwrite(elements.data(), elements.size_bytes());
+}
+template <class T, std::size_t extent>
+void check_written(std::span<T, extent> elements) noexcept {
+  musubi_check_written(elements.data(), elements.size_bytes());
 }
 template <class T, std::size_t extent>
 void release_range(std::span<T, extent> elements) {

@@ -28,11 +28,12 @@ struct BlockWords {
   // i: a word of 8 bytes whose number, modulo 64, is i.
   std::uint64_t atomic_words;
   std::uint64_t tail;  // remote_lock::TailWord; counts at the initial home only
-  // At the home, one of these bits or none; only its own rank changes these. asleep: releases do not
-  // look at the block; a rank that takes something of it marks it (VisitLayout). at_rest: no thread there has
-  // it open, and nothing that they wrote is unreleased.
+  // Bits that only its own rank changes. At the home one of these or none: asleep: releases do not look at
+  // the block; a rank that takes something of it marks it (VisitLayout). at_rest: no thread there has it
+  // open, and nothing that they wrote is unreleased. At the home before, for its next release: overwritten:
+  // the rank that took the block from here took none of its bytes, and the twin is made.
   std::uint64_t stillness;
-  static constexpr std::uint64_t asleep = 1, at_rest = 2;
+  static constexpr std::uint64_t asleep = 1, at_rest = 2, overwritten = 4;
 
   constexpr bool has_public_copy() const { return public_ts != 0; }
   // At the home: no rank held a lease on the block at its last release, so its versions are not copied to the

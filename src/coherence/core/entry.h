@@ -44,6 +44,7 @@ struct Published {
   bool equals : 1;       // of a clean block: it has the same bytes as the private ones
   bool given_up : 1;     // readers take the live bytes; this rank has released no version since
   bool memory_gone : 1;  // its memory was given back, and it was not written since
+  bool whole : 1;        // of fixed homes: no twin; the next release puts the whole block
   bool visited : 1;  // at home: another rank has named the version, and this rank has announced it to none
 };
 

@@ -1,6 +1,7 @@
 #include "coherence/home_based/fixed_home.h"
 
 #include "base/check.h"
+#include "coherence/rules/faults.h"
 #include "fabric/transfer.h"
 
 namespace musubi::coherence {
@@ -34,11 +35,34 @@ Task<bool> FixedHome::fault(BlockId id, vm::Access wanted) {
   co_return true;
 }
 
+// As many at once as a release has on the way.
+Task<> FixedHome::overwrite(vm::BlockRun run) {
+  TaskGroup openings(parameters_.release_window);
+  for (std::uint64_t i = 0; i < run.count; ++i)
+    co_await openings.admit(open_without_bytes(BlockId{run.first.value + i}));
+  co_await openings.drain();
+}
+
+// At home no bytes move in any case.
+Task<> FixedHome::open_without_bytes(BlockId id) {
+  auto pass = co_await gate(id).enter();
+  Block b = block(id);
+  if (!rules::may_open_without_bytes(b.entry) || is_at_home(b) || store_.has_private_parts(b)) co_return;
+  const bool may = co_await bring_nothing(b);
+  if (!may) co_return;
+  count(Counter::overwritten_blocks);
+  b.entry.habits.was_invalidated = false;
+  b.entry.habits.wanted = false;
+  b.entry.published.whole = true;
+  open(b, vm::Access::write);
+}
+
 // On the list before it is open: another thread may write, and release, at once.
 void FixedHome::open(Block& b, vm::Access wanted) {
   Entry& e = b.entry;
   const bool was_valid = rules::is_valid(e);
-  const bool needs_twin = wanted == vm::Access::write && !rules::is_dirty(e) && !is_at_home(b);
+  const bool needs_twin =
+      wanted == vm::Access::write && !rules::is_dirty(e) && !is_at_home(b) && !e.published.whole;
   if (needs_twin) {
     store_.copy_to_public(b);
     count(Counter::twins);
@@ -81,6 +105,7 @@ Task<> FixedHome::fetch(Block& b) {
 
 void FixedHome::accept(Block& b, const std::byte* data) {
   MUSUBI_CHECK(data != b.own && data != b.published);
+  if (b.entry.published.whole) return;  // the program's bytes take the place of these
   if (!rules::is_dirty(b.entry)) return store_.copy_from(b, data);
   store_.merge(b, b.published, data, Rebase::yes, Sharing::open, b.initial_home);
 }
@@ -128,8 +153,23 @@ Task<> FixedHome::refresh(BlockId id) {
   }
 }
 
+// The bytes put become the twin.
+Task<> FixedHome::put_whole(Block& b) {
+  MUSUBI_CHECK(!is_at_home(b) && !store_.has_private_parts(b));
+  store_.copy_to_public(b);
+  count(Counter::twins);
+  Puts puts;
+  puts.add(fabric::put(private_region, b.extent.offset, b.published, b.extent.bytes));
+  b.entry.published.whole = false;
+  co_await publish(b, puts);
+}
+
 // Result: whether there were any. The twin gets the bytes put.
 Task<bool> FixedHome::put_changes(Block& b, Changes::Piece value) {
+  if (b.entry.published.whole) {
+    co_await put_whole(b);
+    co_return true;
+  }
   BufferPool::Buffer snapshot(store_.scratch());
   Changes changes(store_, b, snapshot.data(), value);
   count(Counter::comparisons);
@@ -173,6 +213,21 @@ Task<> FixedHome::release_block(BlockId id) {
   if (rules::is_dirty(e)) list(b);
 }
 
+// Sends early what the next release would send; that finds the block unchanged.
+Task<> FixedHome::written(vm::BlockRun run) {
+  TaskGroup sends(parameters_.release_window);
+  for (std::uint64_t i = 0; i < run.count; ++i)
+    co_await sends.admit(send_written(BlockId{run.first.value + i}));
+  co_await sends.drain();
+}
+Task<> FixedHome::send_written(BlockId id) {
+  auto pass = co_await gate(id).enter();
+  Block b = block(id);
+  if (is_at_home(b) || b.entry.copy.pinned || !rules::is_dirty(b.entry)) co_return;
+  const bool changed = co_await put_changes(b);
+  if (changed) count(Counter::releases);
+}
+
 // The home knows only that its program may have written. The block is closed for writing, so the next write
 // faults and leads to a publication.
 Task<> FixedHome::release_at_home(Block& b) {
@@ -209,6 +264,7 @@ Changes::Piece FixedHome::value_of(const Block& b, const Modification& modificat
 
 Task<> FixedHome::modify_elsewhere(Block& b, Modification& modification) {
   MUSUBI_CHECK(!is_at_home(b));
+  if (b.entry.published.whole) co_await put_whole(b);
   co_await fetch(b);
   if (!rules::is_dirty(b.entry)) store_.copy_to_public(b);
   modification.apply(b.own);

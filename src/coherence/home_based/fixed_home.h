@@ -33,6 +33,8 @@ namespace musubi::coherence {
 class FixedHome : public Protocol {
  public:
   Task<bool> fault(BlockId block, vm::Access wanted) override;
+  Task<> overwrite(vm::BlockRun run) override;
+  Task<> written(vm::BlockRun run) override;
   void set_store_bound(const StoreBound& bound) noexcept override { store_.set_store_bound(bound); }
   Task<> release(Scope scope, bool quiescent) override;
   Task<> modify(BlockId block, Modification& modification) override;
@@ -56,6 +58,9 @@ class FixedHome : public Protocol {
   // The policy brings the home's bytes into `target`, and notes how long they hold. Under the block's gate,
   // not at its home. Result: false when the bytes here are still the newest; `target` then means nothing.
   virtual Task<bool> bring(Block& b, std::byte* target) = 0;
+  // The same without the bytes, all of which the program is about to overwrite: notes how long a copy of the
+  // newest version holds. Under the block's gate, not at its home. Result: false where the policy cannot.
+  virtual Task<bool> bring_nothing(Block&) { co_return false; }
   // The policy carries out `puts` as a part of one batch to the home, and tells the change to every rank that
   // must learn of it. At the home `puts` is empty: the program has written in place. May add steps to `puts`.
   // Under the block's gate.
@@ -91,6 +96,9 @@ class FixedHome : public Protocol {
  private:
   Task<> release_block(BlockId id);
   Task<> release_at_home(Block& b);
+  Task<> open_without_bytes(BlockId id);
+  Task<> send_written(BlockId id);
+  Task<> put_whole(Block& b);
   Task<bool> put_changes(Block& b, Changes::Piece value = {});
   Task<> modify_elsewhere(Block& b, Modification& modification);
   Changes::Piece value_of(const Block& b, const Modification& modification) const;

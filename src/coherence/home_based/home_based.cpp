@@ -76,6 +76,29 @@ Task<bool> HomeBased::bring(Block& b, std::byte* target) {
   }
 }
 
+// As bring(): a lease on the version that the home has now, which this rank could hold if it had its bytes.
+Task<bool> HomeBased::bring_nothing(Block& b) {
+  Entry& e = b.entry;
+  for (;;) {
+    const HomeWord believed{e.known.newest.write_ts.value};
+    const HomeWord wanted = rules::wanted_word(e, believed, LogicalTime{acquired_.load()}, parameters_);
+    std::uint64_t seen = 0, version = 0;
+    const std::array<Step, 2> steps{
+        fabric::compare_swap(words_region, lease_word(b.id), &seen, believed.raw(), wanted.raw()),
+        fabric::get(words_region, version_word(b.id), &version, sizeof version)};
+    co_await fabric::transfer(fabric_, b.initial_home, steps);
+    const HomeWord now = seen == believed.raw() ? wanted : HomeWord{seen};
+    e.known.newest.write_ts = LogicalTime{now.raw()};
+    if (!now.is_leased()) continue;
+    e.held.read_ts = now.time();
+    watch_lease(b);
+    if (!rules::grants_lease(now, LogicalTime{acquired_.load()})) continue;
+    e.held.write_ts = LogicalTime{version + 1};
+    e.habits.lease_doublings = 0;
+    co_return true;
+  }
+}
+
 void HomeBased::watch_lease(const Block& b) {
   if (b.entry.queues.leases) return;
   b.entry.queues.leases = true;

@@ -30,6 +30,7 @@ class HomeBased final : public FixedHome {
 
  private:
   Task<bool> bring(Block& b, std::byte* target) override;
+  Task<bool> bring_nothing(Block& b) override;
   Task<> publish(Block& b, Puts& puts) override;
   void publish_at_home(Block& b);
   void announce(const Block& b, LogicalTime time);

@@ -4,6 +4,7 @@
 
 #include "coherence/migrating/acquires/acquires.h"
 #include "coherence/migrating/misses/faults.h"
+#include "coherence/migrating/misses/overwrites.h"
 #include "coherence/migrating/order/order.h"
 #include "coherence/migrating/releases/releases.h"
 #include "coherence/migrating/room/evictions.h"
@@ -79,6 +80,7 @@ struct Migrating::Parts {
   Fetches fetches{ground, versions, leases, relays, lines, arrivals, takeovers};
   Runs runs{ground, leases, lines, arrivals, fetches};
   Faults faults{ground, holds, twins, leases, arrivals, fetches, runs, unpublished};
+  Overwrites overwrites{ground, holds, versions, leases, takeovers, fetches, runs};
   Releases releases{ground, versions,    twins,        lines,       downgrades,
                     stacks, home_merges, publications, unpublished, copy_reclaim};
   Acquires acquires{ground, deferred, twins, leases, relays, fetches, stacks};
@@ -96,6 +98,9 @@ Migrating::~Migrating() = default;
 Task<bool> Migrating::fault(BlockId block, vm::Access wanted) {
   const FaultOutcome outcome = co_await parts_->faults.fault(block, {wanted}, false);
   co_return outcome == FaultOutcome::open;
+}
+Task<> Migrating::overwrite(vm::BlockRun run) {
+  return parts_->overwrites.overwrite(run);
 }
 void Migrating::set_store_bound(const StoreBound& bound) noexcept {
   parts_->ground.store.set_store_bound(bound);

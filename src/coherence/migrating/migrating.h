@@ -34,6 +34,7 @@ class Migrating final : public Protocol {
   ~Migrating() override;
 
   Task<bool> fault(BlockId block, vm::Access wanted) override;
+  Task<> overwrite(vm::BlockRun run) override;
   void set_store_bound(const StoreBound& bound) noexcept override;
   Task<> release(Scope scope, bool quiescent) override;
   bool release_at_once(bool quiescent) override;

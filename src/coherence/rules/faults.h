@@ -48,15 +48,27 @@ constexpr bool may_be_opened(const Entry& e, LogicalTime acquired) {
   return e.held.read_ts >= later(acquired, e.known.newest.write_ts);
 }
 
+// Whether a block that was not missed itself can be opened with the one before it. The program may have named
+// it; if not, comes_along() decides.
+constexpr bool may_come_along(const Entry& e, vm::Access wanted) {
+  if (e.copy.pinned || e.copy.state == State::writable || e.copy.state == State::invalid_dirty) return false;
+  return wanted == vm::Access::write || e.copy.state == State::invalid_clean;
+}
+
 // Whether a block that was not missed itself is opened with the one before it: because a stream leads there,
 // or the block was used the last time. A block that came along in vain is left to fault by itself.
 constexpr bool comes_along(const Entry& e, vm::Access wanted, bool in_stream, bool is_worth_fetching_ahead) {
-  if (e.copy.pinned || e.copy.state == State::writable || e.copy.state == State::invalid_dirty) return false;
+  if (!may_come_along(e, wanted)) return false;
   if (wanted == vm::Access::write)
     return e.habits.last_opening == Opening::changed ||
            (e.habits.last_opening == Opening::unknown && in_stream);
-  if (e.copy.state != State::invalid_clean) return false;
   return e.habits.was_invalidated ? is_worth_fetching_ahead : in_stream;
+}
+
+// Whether the block may be opened without its bytes, all of which the program is about to write. A copy that
+// is valid needs no bytes; one with unreleased changes is merged.
+constexpr bool may_open_without_bytes(const Entry& e) {
+  return e.copy.state == State::invalid_clean && !e.copy.pinned;
 }
 
 }  // namespace musubi::coherence::rules

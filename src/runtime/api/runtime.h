@@ -14,6 +14,7 @@
 #include "bootstrap/bootstrap.h"
 #include "bootstrap/hosts.h"
 #include "config/settings.h"
+#include "runtime/api/checks.h"
 #include "runtime/api/coordination.h"
 #include "runtime/api/global_memory.h"
 #include "runtime/api/memory.h"
@@ -87,6 +88,7 @@ class Runtime {
   GlobalMemory& global_memory() const noexcept { return *interfaces_.global_memory; }
   Segments& segments() const noexcept { return *interfaces_.segments; }
   TaskTravel& task_travel() const noexcept { return *interfaces_.task_travel; }
+  Checks& checks() const noexcept { return *interfaces_.checks; }
 
  protected:
   struct Interfaces {
@@ -101,6 +103,7 @@ class Runtime {
     GlobalMemory* global_memory = nullptr;
     Segments* segments = nullptr;
     TaskTravel* task_travel = nullptr;
+    Checks* checks = nullptr;
   };
 
   // The derived class owns `settings` and `counters`.

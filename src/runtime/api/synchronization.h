@@ -99,8 +99,6 @@ class Synchronization {
 
   // Release and acquire, between all threads of the job: omp flush, fences.
   virtual void flush() = 0;
-  // A hint: the bytes are needed soon. Fetches their blocks and opens them, as faults would one by one.
-  virtual void prefetch(const void* address, std::size_t bytes, bool for_writing) = 0;
   // A hint: other ranks will read the bytes that this rank has written. Releases them now, so that the next
   // release has less to do; other ranks see them when they acquire that release.
   virtual void release_range(const void* address, std::size_t bytes) = 0;

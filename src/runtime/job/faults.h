@@ -35,6 +35,7 @@ class Faults final : public vm::FaultSink {
     const bool in_stacks = block.value - stacks.first_block.value < stacks.blocks;
     // A stack of this rank is pinned: a fault there hit a guard, or an unused slot.
     if (in_stacks && space.initial_home(block) == job_.self) return false;
+    job_.counters.add(trace::Counter::fault_signals);
     TimeSpent time(job_.counters, trace::Counter::fault_ns);
     const Traced traced(fault.wanted == vm::Access::write ? Event::write_fault : Event::read_fault,
                         fault.address);

@@ -4,10 +4,15 @@
 
 #include <string>
 
+#include "checks/abi.h"
 #include "os/control_group.h"
 #include "runtime/job/one_memory.h"
 
 namespace musubi::runtime {
+
+static_assert(vm::StateTable::not_readable == MUSUBI_CHECKS_NOT_READABLE);
+static_assert(vm::StateTable::not_writable == MUSUBI_CHECKS_NOT_WRITABLE);
+static_assert(vm::StateTable::address_bits == MUSUBI_CHECKS_ADDRESS_BITS);
 
 vm::SignalVerdict SharedRegions::on_signal(int signal, const siginfo_t& information, ucontext_t&) noexcept {
   if (signal != SIGBUS || information.si_code <= 0) return {};
@@ -23,7 +28,7 @@ vm::SignalVerdict SharedRegions::on_signal(int signal, const siginfo_t& informat
   return {};
 }
 
-Result<void> JobDevices::open(vm::FaultSink& sink) {
+Result<void> JobDevices::open(vm::FaultSink& sink, std::optional<unsigned> granule_shift) {
   const config::Settings& settings = job_.settings;
   const vm::Space& space = job_.plan.space;
   const bool maps_one_memory = job_.one_memory && job_.ranks > 1;
@@ -41,6 +46,8 @@ Result<void> JobDevices::open(vm::FaultSink& sink) {
                           files_->private_file(), sink, job_.counters);
   if (!chosen) return chosen.error();
   vm_ = std::move(chosen).value();
+  if (granule_shift && !job_.one_memory)
+    checked_vm_.emplace(vm(), space, states_of_checks_.emplace(MUSUBI_CHECKS_TABLE, *granule_shift));
   if (maps_one_memory) vm_.name = "none: all ranks map one memory";
   const auto regions = files_->regions(vm().system_view());
   const auto policy = policy_for(static_cast<std::uint32_t>(settings.threads_per_rank));

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "fabric/fabric.h"
@@ -13,6 +14,7 @@
 #include "runtime/start/choose_vm.h"
 #include "runtime/start/memory_files.h"
 #include "runtime/start/memory_watch.h"
+#include "vm/checked/checked_vm.h"
 #include "vm/signal/fault_handler.h"
 #include "vm/signal/signal_owner.h"
 
@@ -42,8 +44,9 @@ class JobDevices final : private vm::CrashListener {
   JobDevices(const JobDevices&) = delete;
 
   // Opens all devices, and maps heap and stacks. Collective. Call before all other functions; `sink` gets the
-  // faults. Errors: refused by the kernel.
-  Result<void> open(vm::FaultSink& sink);
+  // faults. `granule_shift`: of the program's compiled checks, for which page and table are mapped. Errors:
+  // refused by the kernel.
+  Result<void> open(vm::FaultSink& sink, std::optional<unsigned> granule_shift);
 
   MemoryFiles& files() noexcept { return *files_; }
   MemoryWatch& memory_watch() noexcept { return *memory_watch_; }
@@ -51,6 +54,12 @@ class JobDevices final : private vm::CrashListener {
   JobFabric& job_fabric() noexcept { return fabric_; }
   vm::FaultHandler& fault_handler() noexcept { return *fault_handler_; }
   vm::PagedVm& vm() noexcept { return *vm_.vm; }
+  // The driver for protocols: it also tells compiled checks of each change.
+  vm::Vm& block_vm() noexcept { return checked_vm_ ? static_cast<vm::Vm&>(*checked_vm_) : *vm_.vm; }
+  // Null if the program has no compiled checks, or no protocol is used.
+  const vm::BlockStates* block_states() const noexcept {
+    return checked_vm_ ? &checked_vm_->states() : nullptr;
+  }
   std::string_view vm_driver() const noexcept { return vm_.name; }
 
   // Opens a mapped segment permanently if no protocol is used. Errors: refused by the kernel.
@@ -75,6 +84,8 @@ class JobDevices final : private vm::CrashListener {
   std::unique_ptr<SharedRegions> shared_regions_;
   std::unique_ptr<vm::FaultHandler> fault_handler_;
   ChosenVm vm_;
+  std::optional<vm::StateTable> states_of_checks_;
+  std::optional<vm::CheckedVm> checked_vm_;
 };
 
 }  // namespace musubi::runtime

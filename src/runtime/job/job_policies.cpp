@@ -119,8 +119,8 @@ std::unique_ptr<coherence::Protocol> JobPolicies::of_ranks(const coherence::Priv
                                             number_of(coherence::Policy::entry), this,
                                             job_.settings.entry_unused_barriers};
   coherence::MadeProtocol made = coherence::make_policies(
-      policies_in_use(), {space, devices_.fabric(), devices_.vm(), job_.counters, grants_, memory, parameters,
-                          &private_parts, entry_memory});
+      policies_in_use(), {space, devices_.fabric(), devices_.block_vm(), job_.counters, grants_, memory,
+                          parameters, &private_parts, entry_memory});
   page_managers_ = made.page_managers;
   return std::move(made.protocol);
 }

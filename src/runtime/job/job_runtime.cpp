@@ -3,12 +3,15 @@
 #include <span>
 #include <string>
 
+#include "checks/contract.h"
+#include "checks/notes.h"
 #include "coherence/protocol.h"
 #include "os/clock.h"
 #include "os/memory.h"
 #include "remote_lock/queue_lock.h"
 #include "runtime/api/runtime.h"
 #include "runtime/job/faults.h"
+#include "runtime/job/job_checks.h"
 #include "runtime/job/job_context.h"
 #include "runtime/job/job_coordination.h"
 #include "runtime/job/job_devices.h"
@@ -70,6 +73,7 @@ class JobRuntime final : private OwnContext, public Runtime {
     JobGlobalMemory global_memory;
     JobSegments segments;
     JobRoom room;
+    JobChecks checks;
     ServiceThread service;
   };
 
@@ -83,6 +87,14 @@ class JobRuntime final : private OwnContext, public Runtime {
 };
 
 constexpr int status_of_failed_start = 125;
+
+// Result: log2 of the granule; none if no object of the program has checks.
+Result<std::optional<unsigned>> open_compiled_checks() {
+  auto granule = checks::common_granule(checks::checked_objects());
+  if (!granule || !granule.value()) return granule;
+  if (auto opened = checks::open_contract(*granule.value()); !opened) return opened.error();
+  return granule;
+}
 
 }  // namespace
 
@@ -154,9 +166,11 @@ JobRuntime::Parts::Parts(JobContext& job, JobDevices& devices, StaticData& stati
       global_memory(devices.fabric(), devices.files().global(), job.plan.global_bytes),
       segments(job, devices, synchronization, page_managers),
       room(job, devices, protocol, synchronization.flags()),
+      checks(job, threads, protocol, synchronization.flags(), room, devices.block_states()),
       service(job, devices, messages, calls, ending) {}
 
 JobRuntime::~JobRuntime() {
+  checks::detach();
   if (!parts_) return;
   parts_->room.stop();
   parts_->travel.stop();
@@ -168,7 +182,9 @@ Result<void> JobRuntime::open() {
   set_check_prefix(prefix.c_str());
   start_tracing(job.bootstrap->event_log());
   if (auto found = job.find_host(); !found) return found;
-  if (auto opened = devices_.open(faults_); !opened) return opened;
+  auto checked = open_compiled_checks();
+  if (!checked) return checked.error();
+  if (auto opened = devices_.open(faults_, checked.value()); !opened) return opened;
   static_data_.open(devices_.vm());
   if (auto made = policies_.open(static_data_.private_parts()); !made) return made;
   Parts& parts = parts_.emplace(job, devices_, static_data_, policies_.protocol(), policies_.grants(),
@@ -184,7 +200,9 @@ Result<void> JobRuntime::open() {
         .ending = &parts.ending,
         .global_memory = &parts.global_memory,
         .segments = &parts.segments,
-        .task_travel = &parts.travel});
+        .task_travel = &parts.travel,
+        .checks = &parts.checks});
+  if (checked.value()) checks::attach(parts.checks);
   // No rank may send before all ranks listen.
   if (auto all = job.bootstrap->all_gather("listening"); !all) return all.error();
   parts.threads.attach();

@@ -132,30 +132,6 @@ void JobSynchronization::suspect_flags() {
   if (polling_thread_ != nullptr) flags_.expect();
 }
 
-// The range's blocks in segments; addresses between segments are skipped.
-Task<> JobSynchronization::fault_all(std::uintptr_t begin, std::uintptr_t end, bool for_writing,
-                                     bool siblings) {
-  const vm::Access wanted = for_writing ? vm::Access::write : vm::Access::read;
-  while (begin < end) {
-    const std::optional<BlockId> block = job_.plan.space.block_at(begin);
-    if (!block) co_return;
-    const coherence::Touch touch{wanted, begin};
-    (void)co_await flags_.fault(*block, touch, siblings);
-    const vm::Extent extent = job_.plan.space.extent(*block);
-    begin = extent.address + extent.bytes;
-  }
-}
-
-void JobSynchronization::prefetch(const void* address, std::size_t bytes, bool for_writing) {
-  if (job_.one_memory) return;
-  const auto begin = reinterpret_cast<std::uintptr_t>(address);
-  if (!flags_.in_use()) {
-    return threads_.executor().run(fault_all(begin, begin + bytes, for_writing, true));
-  }
-  const JobThreads::Operation operation = threads_.begin_operation();
-  threads_.executor().run(fault_all(begin, begin + bytes, for_writing, operation.siblings()));
-}
-
 void JobSynchronization::release_range(const void* address, std::size_t bytes) {
   if (job_.one_memory) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(address);

@@ -52,7 +52,6 @@ class JobSynchronization final : public Synchronization {
     return job_.one_memory ? &processor_locks_ : nullptr;
   }
   void flush() override;
-  void prefetch(const void* address, std::size_t bytes, bool for_writing) override;
   void release_range(const void* address, std::size_t bytes) override;
   void release(sync::Channel channel) override;
   void acquire(sync::Channel channel) override;
@@ -72,8 +71,6 @@ class JobSynchronization final : public Synchronization {
   void stop_background() noexcept { polling_thread_.reset(); }
 
  private:
-  Task<> fault_all(std::uintptr_t begin, std::uintptr_t end, bool for_writing, bool siblings);
-
   JobContext& job_;
   JobDevices& devices_;
   JobThreads& threads_;

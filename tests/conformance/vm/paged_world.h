@@ -5,6 +5,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <optional>
+
+#include "trace/counters.h"
 #include "vm/paged/paged_vm.h"
 #include "vm/signal/alternate_stack.h"
 #include "vm/signal/fault_handler.h"
@@ -19,8 +22,18 @@ inline void leave_access(int) {
   siglongjmp(refused_access, 1);
 }
 
+// The driver itself, for worlds without another one around it.
+class Undecorated {
+ public:
+  Undecorated(PagedVm& vm, const Space&) : vm_(vm) {}
+  Vm& vm() { return vm_; }
+
+ private:
+  PagedVm& vm_;
+};
+
 // `make(space, memory, sink, counters)` returns Result<std::unique_ptr<driver>>.
-template <std::size_t block_bytes, auto make>
+template <std::size_t block_bytes, auto make, class Decorator = Undecorated>
 class PagedWorld final : public VmWorld {
  public:
   PagedWorld() : space_(two_segments(block_bytes, 4096)), handler_(Rank{0}) {
@@ -32,12 +45,13 @@ class PagedWorld final : public VmWorld {
     for (std::size_t i = 0; i < space_.segments().size(); ++i) {
       MUSUBI_CHECK(vm_->map_segment(i, Placement::fresh).ok());
     }
+    decorator_.emplace(*vm_, space_);
     MUSUBI_CHECK(stack_.install().ok());
     handler_.install();
     for (const int signal : {SIGSEGV, SIGBUS}) handler_.add_owner(signal, *vm_);
     handler_.user_signals().handler(SIGSEGV, &leave_access);
   }
-  Vm& vm() override { return *vm_; }
+  Vm& vm() override { return decorator_->vm(); }
   const Space& space() const override { return space_; }
   bool try_read(BlockId block) override {
     return touch(block, [](volatile char* byte) { (void)*byte; });
@@ -63,6 +77,7 @@ class PagedWorld final : public VmWorld {
   AlternateStack stack_;
   FaultHandler handler_;
   std::unique_ptr<PagedVm> vm_;
+  std::optional<Decorator> decorator_;
 };
 
 }  // namespace musubi::vm

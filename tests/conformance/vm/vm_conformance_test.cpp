@@ -159,6 +159,7 @@ std::vector<VmWorldMaker> all_worlds() {
 #ifdef MUSUBI_TEST_REAL_PAGES
   for (VmWorldMaker& world : sigsegv_worlds()) worlds.push_back(world);
   for (VmWorldMaker& world : uffd_worlds()) worlds.push_back(world);
+  for (VmWorldMaker& world : checked_worlds()) worlds.push_back(world);
 #endif
   return worlds;
 }

@@ -66,5 +66,6 @@ inline void PrintTo(const VmWorldMaker& maker, std::ostream* out) {
 std::vector<VmWorldMaker> soft_worlds();
 std::vector<VmWorldMaker> sigsegv_worlds();
 std::vector<VmWorldMaker> uffd_worlds();
+std::vector<VmWorldMaker> checked_worlds();
 
 }  // namespace musubi::vm

@@ -200,6 +200,58 @@ static void prefetch(void) {
   CHECK(memory[20 * 4096] == 'z' && memory[20 * 4096 + 1] == 'x');
 }
 
+/* Many ranges at once, in any order; with each policy. */
+static void prefetch_all(void) {
+  uint64_t local = 0;
+  musubi_range ranges[300] = {{&local, 8}};
+  CHECK(musubi_prefetch_all(ranges, 1, 0) == MUSUBI_ERROR_ADDRESS);
+  CHECK(musubi_prefetch_all(NULL, 1, 0) == MUSUBI_ERROR_ADDRESS);
+  CHECK(musubi_prefetch_all(NULL, 0, 0) == MUSUBI_OK);
+  for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_ENTRY; ++policy) {
+    char* const memory = (char*)with((musubi_attributes){0, 4096, MUSUBI_PLACE_CYCLIC, 0, policy, 0}, bytes);
+    const size_t pages = bytes / 4096;
+    if (rank == 0) memset(memory, 'x', bytes);
+    BARRIER();
+    for (size_t i = 0; i < 300; ++i)
+      ranges[i] = (musubi_range){memory + (i * 7919) % pages * 4096 + i % 4096, i % 5 == 0 ? 0 : 1};
+    const int writable = policy == MUSUBI_POLICY_HOME;
+    CHECK(musubi_prefetch_all(ranges, 300, writable) == MUSUBI_OK);
+    for (size_t i = 0; i < 300; ++i) CHECK(*(const char*)ranges[i].memory == 'x');
+    BARRIER();
+  }
+}
+
+/* Arrays that the ranks overwrite in turn, whole and in part, and the words next to them. */
+static void checks(void) {
+  uint64_t local[100] = {0};
+  musubi_check_read(local, sizeof local);
+  musubi_check_write(local, sizeof local);
+  musubi_check_overwrite(local, sizeof local);
+  musubi_check_written(local, sizeof local);
+  musubi_check_read(NULL, SIZE_MAX);
+  musubi_check_write(local, SIZE_MAX);
+  for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_ENTRY; ++policy) {
+    uint64_t* const memory = with((musubi_attributes){0, 4096, MUSUBI_PLACE_CYCLIC, 0, policy, 0}, bytes);
+    const int begin = 700, end = words - 300;
+    if (rank == 0) {
+      for (int i = 0; i < words; ++i) memory[i] = (uint64_t)i;
+    }
+    BARRIER();
+    for (int turn = 0; turn < 2 * ranks; ++turn) {
+      if (rank == turn % ranks) {
+        musubi_check_overwrite(memory + begin, 8 * (size_t)(end - begin));
+        for (int i = end - 1; i >= begin; --i) memory[i] = (uint64_t)(1000000 * turn + i);
+        musubi_check_written(memory + begin, 8 * (size_t)(end - begin));
+      }
+      BARRIER();
+      musubi_check_read(memory, bytes);
+      for (int i = 0; i < words; ++i)
+        CHECK(memory[i] == (uint64_t)(i < begin || i >= end ? i : 1000000 * turn + i));
+      BARRIER();
+    }
+  }
+}
+
 static void release_range(void) {
   uint64_t* const memory = with((musubi_attributes){0}, bytes);
   uint64_t local = 0;
@@ -261,6 +313,8 @@ int main(int argc, char** argv) {
                                            {"at_a_rank", at_a_rank},
                                            {"aligned", aligned},
                                            {"prefetch", prefetch},
+                                           {"prefetch_all", prefetch_all},
+                                           {"checks", checks},
                                            {"release_range", release_range},
                                            {"wrapped_ranges", wrapped_ranges},
                                            {"entry", entry},

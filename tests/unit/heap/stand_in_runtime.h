@@ -59,7 +59,6 @@ class StandInRuntime final : public runtime::Runtime,
   bool try_lock(LockId) override { return true; }
   void unlock(LockId) override {}
   void flush() override { notes.push_back("flush"); }
-  void prefetch(const void*, std::size_t, bool) override {}
   void release_range(const void*, std::size_t) override {}
   void release(std::uint64_t) override { notes.push_back("release"); }
   void acquire(std::uint64_t) override { notes.push_back("acquire"); }

@@ -113,7 +113,6 @@ class StandinRuntime final : public runtime::Runtime,
   }
   void unlock(LockId lock) override { world->locks[lock.value].store(0); }
   void flush() override {}
-  void prefetch(const void*, std::size_t, bool) override {}
   void release_range(const void*, std::size_t) override {}
   void release(std::uint64_t) override {}
   void acquire(std::uint64_t) override {}

@@ -38,6 +38,7 @@ void Versions::store(HeldBlock& b, Version version, PublicCopy copy) {
                static_cast<unsigned long>(version.read_ts.value),
                static_cast<unsigned long>(b.words.write_ts));
   ground_.end_rest(b);
+  ground_.forget_overwriter(b);
   store_words(b.words, version, copy);
   e.held.write_ts = version.write_ts;
   e.held.read_ts = version.read_ts;

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "coherence/migrating/for_others/home_changes.h"
 #include "coherence/migrating/for_others/home_operations.h"
+#include "coherence/migrating/for_others/overwriters.h"
 #include "coherence/migrating/for_others/reads.h"
 #include "coherence/regions.h"
 #include "coherence/rules/relays.h"
@@ -37,6 +38,7 @@ Ground::Ground(const vm::Space& its_space, fabric::Fabric& its_fabric, vm::Vm& i
   fabric.offer(operation_procedure, {&operate_at_home, &home_side});
   fabric.offer(merge_procedure, {&merge_changes_at_home, &home_side});
   fabric.offer(copy_procedure, {&give_copy, &home_side});
+  fabric.offer(overwrite_procedure, {&make_twin_for_overwriter, &home_side});
 }
 
 void Ground::check(const Block& b) const {

@@ -146,6 +146,18 @@ struct Ground {
         !injected(InjectedBug::home_reopened_at_rest))
       shared(b.words.stillness).fetch_and(~BlockWords::at_rest);
   }
+  // The block was taken from this rank, which had no public copy, without its bytes: no rank can have
+  // published unreleased writes of this one.
+  void learn_of_overwriter(HeldBlock& b) {
+    if ((shared(b.words.stillness).load() & BlockWords::overwritten) == 0) return;
+    forget_overwriter(b);
+    b.entry.published.given_up = false;
+  }
+  // This rank is home again.
+  void forget_overwriter(HeldBlock& b) {
+    if ((shared(b.words.stillness).load() & BlockWords::overwritten) != 0)
+      shared(b.words.stillness).fetch_and(~BlockWords::overwritten);
+  }
   // The block's bytes take memory here.
   void note_resident(const HeldBlock& b) {
     if (b.entry.habits.was_evicted) {

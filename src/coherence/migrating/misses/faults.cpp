@@ -45,7 +45,7 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
   if (waits_for_order && !arrivals_.is_covered(e)) co_return FaultOutcome::not_in_order;
   ground_.count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
   Run run;
-  runs_.gather(b, wanted, run);
+  runs_.gather(b, touch, run);
   if (run.count != 0) co_await runs_.make_valid(run, wanted);
   if (wanted == vm::Access::write) {
     const bool may_be_written = co_await make_writable(b);

@@ -75,9 +75,11 @@ struct Runs::Copies {
   std::array<Step, 2 * Run::blocks_max + 1> steps;
 };
 
-bool Runs::comes_along(const HeldBlock& b, vm::Access wanted, bool in_stream) const {
+bool Runs::comes_along(const HeldBlock& b, Touch touch, bool in_stream) const {
+  if (ground_.store.has_private_parts(b)) return false;
+  if (touch.named != 0) return rules::may_come_along(b.entry, touch.wanted);
   const bool worth_it = rules::is_worth_fetching_ahead(b.entry, ground_.parameters);
-  return !ground_.store.has_private_parts(b) && rules::comes_along(b.entry, wanted, in_stream, worth_it);
+  return rules::comes_along(b.entry, touch.wanted, in_stream, worth_it);
 }
 
 // The length of a run, its leader included. One run is under way at a time, so the link is idle for a round
@@ -92,7 +94,7 @@ std::size_t Runs::length_max(const HeldBlock& next, std::size_t block_bytes) con
   return std::min(Run::blocks_max, bytes / block_bytes);
 }
 
-void Runs::gather(const HeldBlock& leader, vm::Access wanted, Run& run) {
+void Runs::gather(const HeldBlock& leader, Touch touch, Run& run) {
   MUSUBI_CHECK(run.count == 0);
   // A plain flag that came along would be read ahead of its data. Only blocks whose bytes are here come along
   // then.
@@ -101,9 +103,10 @@ void Runs::gather(const HeldBlock& leader, vm::Access wanted, Run& run) {
   const vm::Segment& segment = ground_.space.segment_of(leader.id);
   std::size_t most = ground_.parameters.run_bytes_max / segment.block_bytes;
   if (most < 2) return;
-  StreamDetector& streams = wanted == vm::Access::write ? write_streams_ : read_streams_;
-  const std::uint32_t ahead = streams.missed(leader.id);
-  const std::uint64_t end = segment.first_block.value + segment.blocks;
+  StreamDetector& streams = touch.wanted == vm::Access::write ? write_streams_ : read_streams_;
+  const std::uint32_t ahead = touch.named != 0 ? touch.named - 1 : streams.missed(leader.id);
+  std::uint64_t end = segment.first_block.value + segment.blocks;
+  if (touch.named != 0) end = std::min(end, leader.id.value + touch.named);
   run.first = BlockId{leader.id.value + 1};
   while (run.count + 1 < most && run.first.value + run.count < end) {
     const BlockId id{run.first.value + run.count};
@@ -111,9 +114,9 @@ void Runs::gather(const HeldBlock& leader, vm::Access wanted, Run& run) {
     std::optional<HeldBlock> entered = ground_.try_enter(id);
     if (!entered) break;
     HeldBlock& b = *entered;
-    if (!comes_along(b, wanted, run.count < ahead) || (valid_only && !rules::is_valid(b.entry))) break;
+    if (!comes_along(b, touch, run.count < ahead) || (valid_only && !rules::is_valid(b.entry))) break;
     if (run.count == 0) most = length_max(b, segment.block_bytes);
-    if (wanted == vm::Access::read && b.entry.habits.was_invalidated) ++b.entry.habits.fetches_ahead;
+    if (touch.wanted == vm::Access::read && b.entry.habits.was_invalidated) ++b.entry.habits.fetches_ahead;
     Run::Member& member = run.members[run.count++];
     member.was_valid = rules::is_valid(b.entry);
     member.block.emplace(std::move(b));

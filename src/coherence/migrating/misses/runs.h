@@ -10,6 +10,7 @@
 #include "base/task.h"
 #include "coherence/migrating/misses/fetches.h"
 #include "coherence/migrating/misses/stream_detector.h"
+#include "coherence/ordering.h"
 #include "vm/vm.h"
 
 namespace musubi::coherence::migrating {
@@ -43,8 +44,9 @@ class Runs {
   Runs(Ground& ground, Leases& leases, LineCopies& lines, Arrivals& arrivals, Fetches& fetches)
       : ground_(ground), leases_(leases), lines_(lines), arrivals_(arrivals), fetches_(fetches) {}
 
-  // Takes the gates of the blocks that come along with `leader`.
-  void gather(const HeldBlock& leader, vm::Access wanted, Run& run);
+  // Takes the gates of the blocks that come along with `leader`: those that the program has named after it,
+  // or those that are likely to be touched next.
+  void gather(const HeldBlock& leader, Touch touch, Run& run);
   // Makes the members valid, as far as one attempt goes; the run ends where it fails.
   Task<> make_valid(Run& run, vm::Access wanted);
   // Opens `leader` and the members, in as few changes of protection as their present access allows.
@@ -54,7 +56,7 @@ class Runs {
   struct Look;
   struct Copies;
   std::size_t length_max(const HeldBlock& next, std::size_t block_bytes) const;
-  bool comes_along(const HeldBlock& b, vm::Access wanted, bool in_stream) const;
+  bool comes_along(const HeldBlock& b, Touch touch, bool in_stream) const;
   Source source_of(const HeldBlock& b) const;
   Task<std::size_t> touch_first(Run& run, std::size_t begin);
   Task<> touch_member(HeldBlock& b);

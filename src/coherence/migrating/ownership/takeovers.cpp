@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "coherence/core/visit_layout.h"
+#include "coherence/migrating/for_others/overwriters.h"
 #include "coherence/regions.h"
 #include "coherence/rules/naming.h"
 #include "coherence/rules/publication.h"
@@ -148,6 +149,23 @@ Task<BlockWords> Takeovers::take_from_home(HeldBlock& b, const Lock& lock, std::
   }
   ground_.count_fetch(b);
   co_return words;
+}
+
+// As take_from_home(), but the twin is made where it is needed.
+Task<> Takeovers::leave_bytes(const HeldBlock& b, Lock& lock) {
+  co_await learn_words(b, lock);
+  ground_.learn_atomic_words(b.words, lock.words.atomic_words);
+  if (!lock.words.unpublished() || lock.words.rests()) co_return;
+  const OverwriteRequest request{b.id.value, lock.words.write_ts};
+  fabric::Answer<std::uint64_t> answer{};
+  std::uint64_t visits_before = 0;
+  std::array<Step, mark_steps + 1> steps;
+  mark(ground_.visits.layout(), {b.id, 1}, steps.data(), &visits_before);
+  steps[mark_steps] = fabric::call(overwrite_procedure, request, answer);
+  const bool marks = lock.words.sleeps();
+  co_await fabric::transfer(ground_.fabric, lock.previous,
+                            std::span<const Step>(steps).subspan(marks ? 0 : mark_steps));
+  MUSUBI_CHECK(answer.end.verdict == twin_is_made);
 }
 
 }  // namespace musubi::coherence::migrating

@@ -33,6 +33,9 @@ class Takeovers {
   // This rank becomes the home of the version of the rank that had the lock before. `target`: room for its
   // bytes, or the private ones. Unlocks.
   Task<> become_home(HeldBlock& b, const Lock& lock, std::byte* target);
+  // This rank needs no bytes of the rank that had the lock before: learns its words. If that rank keeps the
+  // block without a public copy, it makes its twin itself.
+  Task<> leave_bytes(const HeldBlock& b, Lock& lock);
   // The bytes of the rank that had the lock before, and its words. Nothing else changes here.
   Task<BlockWords> take_from_home(HeldBlock& b, const Lock& lock, std::byte* target);
 

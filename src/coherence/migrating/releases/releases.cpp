@@ -69,6 +69,7 @@ Task<> Releases::release_one(BlockId id, bool quiescent, TaskGroup& elsewhere) {
 
 Releases::AtHome Releases::look_from_elsewhere(HeldBlock& b, bool quiescent) {
   MUSUBI_CHECK(!b.entry.copy.bytes_lost);
+  ground_.learn_of_overwriter(b);
   // Without a public copy there is no twin yet: the holder of the lock is about to make it.
   if (versions_.must_name_anew(b.entry)) return AtHome::not_done;
   ground_.count(Counter::comparisons);

@@ -1,0 +1,93 @@
+#include "checks/notes.h"
+
+#include <elf.h>
+#include <link.h>
+
+#include <cstring>
+#include <utility>
+
+#include "checks/abi.h"
+
+namespace musubi::checks {
+namespace {
+
+constexpr std::size_t words = 4;
+
+std::size_t padded(std::size_t bytes) {
+  return (bytes + 3) / 4 * 4;
+}
+
+std::optional<Note> read_note(std::span<const std::byte> description) {
+  std::uint32_t values[words];
+  if (description.size() < sizeof values) return std::nullopt;
+  std::memcpy(values, description.data(), sizeof values);
+  const auto text = description.subspan(sizeof values);
+  const auto* const begin = reinterpret_cast<const char*>(text.data());
+  return Note{values[0], values[1], values[2], values[3] != 0,
+              std::string(begin, ::strnlen(begin, text.size()))};
+}
+
+int add_object(dl_phdr_info* object, std::size_t, void* data) {
+  auto& found = *static_cast<std::vector<CheckedObject>*>(data);
+  const std::string name = object->dlpi_name[0] != 0 ? object->dlpi_name : "the program";
+  for (std::size_t i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = object->dlpi_phdr[i];
+    if (header.p_type != PT_NOTE) continue;
+    const auto* const at = reinterpret_cast<const std::byte*>(object->dlpi_addr + header.p_vaddr);
+    for (Note& note : notes_in({at, header.p_memsz})) found.push_back({name, std::move(note)});
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<Note> notes_in(std::span<const std::byte> segment) {
+  constexpr std::string_view wanted_name = MUSUBI_CHECKS_NOTE_NAME;
+  std::vector<Note> notes;
+  while (segment.size() >= sizeof(ElfW(Nhdr))) {
+    ElfW(Nhdr) header;
+    std::memcpy(&header, segment.data(), sizeof header);
+    segment = segment.subspan(sizeof header);
+    const std::size_t name_bytes = padded(header.n_namesz), bytes = padded(header.n_descsz);
+    if (name_bytes > segment.size() || bytes > segment.size() - name_bytes) break;
+    const std::string_view name(reinterpret_cast<const char*>(segment.data()), header.n_namesz);
+    const bool is_wanted = header.n_type == MUSUBI_CHECKS_NOTE_TYPE &&
+                           name == std::string_view(wanted_name.data(), wanted_name.size() + 1);
+    if (is_wanted) {
+      if (auto note = read_note(segment.subspan(name_bytes, header.n_descsz)))
+        notes.push_back(std::move(*note));
+    }
+    segment = segment.subspan(name_bytes + bytes);
+  }
+  return notes;
+}
+
+std::vector<CheckedObject> checked_objects() {
+  std::vector<CheckedObject> found;
+  ::dl_iterate_phdr(&add_object, &found);
+  return found;
+}
+
+Result<std::optional<unsigned>> common_granule(std::span<const CheckedObject> objects) {
+  for (const auto& [name, note] : objects) {
+    if (note.abi != MUSUBI_CHECKS_ABI) {
+      return Error{"the checks in " + name + " follow contract " + std::to_string(note.abi) +
+                   ", and this Musubi knows contract " + std::to_string(MUSUBI_CHECKS_ABI) +
+                   ": compile it again by the musubi-cc of this version"};
+    }
+    if (note.granule_shift < MUSUBI_CHECKS_GRANULE_SHIFT_MIN ||
+        note.granule_shift > MUSUBI_CHECKS_GRANULE_SHIFT_MAX ||
+        note.granule_shift != objects.front().note.granule_shift) {
+      const auto bytes = [](const Note& of) {
+        return std::to_string(std::uint64_t{1} << of.granule_shift % 64);
+      };
+      return Error{"the checks in " + name + " have granules of " + bytes(note) + " bytes, in " +
+                   objects.front().name + " of " + bytes(objects.front().note) +
+                   ": compile all objects with the same --musubi-granule, from 64 to 4096"};
+    }
+  }
+  if (objects.empty()) return std::optional<unsigned>();
+  return std::optional<unsigned>(objects.front().note.granule_shift);
+}
+
+}  // namespace musubi::checks

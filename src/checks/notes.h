@@ -1,0 +1,40 @@
+// The notes of the objects that a compiler has given checks (abi.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace musubi::checks {
+
+struct Note {
+  std::uint32_t abi = 0;
+  std::uint32_t granule_shift = 0;
+  std::uint32_t mode = 0;
+  bool is_complete = false;
+  std::string why_not{};  // complete
+};
+
+struct CheckedObject {
+  std::string name;
+  Note note;
+};
+
+// Those in a segment PT_NOTE of an object, in order; other notes, and damaged ones, are passed over. An
+// object that was linked from several may have several.
+std::vector<Note> notes_in(std::span<const std::byte> segment);
+
+// All loaded objects of the process, with each of their notes. No other thread may call dlopen() at the time.
+std::vector<CheckedObject> checked_objects();
+
+// log2 of the granule of all objects; none: there are no objects. Errors: an object follows another contract
+// than this runtime, or two have different granules.
+Result<std::optional<unsigned>> common_granule(std::span<const CheckedObject> objects);
+
+}  // namespace musubi::checks

@@ -1,0 +1,81 @@
+#include "runtime/job/job_checks.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "base/check.h"
+#include "runtime/threads/tracing.h"
+
+namespace musubi::runtime {
+
+JobChecks::JobChecks(JobContext& job, JobThreads& threads, coherence::Protocol& protocol,
+                     sync::FlagOrder& flags, JobRoom& room, const vm::BlockStates* states)
+    : job_(job),
+      threads_(threads),
+      flags_(flags),
+      room_(room),
+      batch_bytes_(job.settings.release_window *
+                   std::max<std::size_t>(job.settings.run_bytes_max, job.plan.space.largest_block_bytes())),
+      openings_(job.plan.space, job.self, flags, protocol, job.settings.release_window,
+                job.settings.run_bytes_max, states) {}
+
+// As Faults::on_fault().
+template <class Make>
+void JobChecks::run(Make make) {
+  if (!flags_.in_use()) return threads_.executor().run(make(true));
+  const JobThreads::Operation operation = threads_.begin_operation();
+  threads_.executor().run(make(operation.siblings()));
+}
+
+// From `passed` bytes of the first range on. A range takes whole blocks, and ends where no segment goes on.
+// Result: the number of ranges of the batch; `passed` bytes of the last one, if it goes on after the batch.
+std::size_t JobChecks::fill_batch(std::span<const AddressRange> ranges, std::size_t& passed,
+                                  std::span<AddressRange> batch) {
+  const vm::Space& space = job_.plan.space;
+  std::size_t bytes = 0, count = 0;
+  while (count < std::min(batch.size(), ranges.size()) && bytes < batch_bytes_) {
+    const std::uintptr_t begin = ranges[count].begin + passed;
+    const std::size_t left = ranges[count].bytes - passed;
+    const vm::Segment* const segment = space.segment_around(begin);
+    const std::size_t part = segment == nullptr ? 0 : std::min(left, batch_bytes_ - bytes);
+    batch[count++] = {begin, part};
+    bytes += part + (segment == nullptr ? 0 : segment->block_bytes);
+    const bool goes_on = part != left && space.segment_around(begin + part) != nullptr;
+    passed = goes_on ? passed + part : 0;
+  }
+  MUSUBI_CHECK(count != 0);
+  room_.before_opening(bytes);
+  return count;
+}
+
+void JobChecks::open_all(std::span<const AddressRange> ranges, vm::Access wanted) {
+  const auto is_open = [&](AddressRange range) { return openings_.is_open(range, wanted); };
+  if (job_.one_memory || std::ranges::all_of(ranges, is_open)) return;
+  const Traced traced(Event::opening);
+  std::array<AddressRange, 256> batch;
+  for (std::size_t passed = 0; !ranges.empty();) {
+    const std::size_t count = fill_batch(ranges, passed, batch);
+    run([&](bool siblings) { return openings_.open(std::span(batch).first(count), wanted, siblings); });
+    ranges = ranges.subspan(passed != 0 ? count - 1 : count);
+  }
+}
+
+void JobChecks::overwrite(AddressRange range) {
+  if (job_.one_memory || openings_.is_open(range, vm::Access::write)) return;
+  const Traced traced(Event::opening);
+  room_.before_opening(std::min(range.bytes, batch_bytes_));
+  run([&](bool siblings) { return openings_.overwrite(range, siblings); });
+}
+
+void JobChecks::written(AddressRange range) {
+  if (job_.one_memory) return;
+  threads_.executor().run(openings_.written(range));
+}
+
+void JobChecks::on_unknown_entry(unsigned entry) noexcept {
+  job_.abort(1, "compiled checks call entry " + std::to_string(entry) +
+                    ", which this Musubi does not have: compile the program again by its musubi-cc");
+}
+
+}  // namespace musubi::runtime

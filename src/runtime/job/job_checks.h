@@ -1,0 +1,47 @@
+// Accesses that the program announces before it makes them.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "checks/sink.h"
+#include "runtime/api/checks.h"
+#include "runtime/job/job_context.h"
+#include "runtime/job/job_room.h"
+#include "runtime/job/job_threads.h"
+#include "sync/openings.h"
+
+namespace musubi::runtime {
+
+class JobChecks final : public Checks, public checks::CheckSink {
+ public:
+  // `states`, which may be null, follow the pages.
+  JobChecks(JobContext& job, JobThreads& threads, coherence::Protocol& protocol, sync::FlagOrder& flags,
+            JobRoom& room, const vm::BlockStates* states);
+
+  void open_all(std::span<const AddressRange> ranges, vm::Access wanted) override;
+  void overwrite(AddressRange range) override;
+  void written(AddressRange range) override;
+
+  // Of compiled code.
+  void before_reading(AddressRange range) noexcept override { open(range, vm::Access::read); }
+  void before_writing(AddressRange range) noexcept override { open(range, vm::Access::write); }
+  void before_overwriting(AddressRange range) noexcept override { overwrite(range); }
+  void after_writing(AddressRange range) noexcept override { written(range); }
+  [[noreturn]] void on_unknown_entry(unsigned entry) noexcept override;
+
+ private:
+  std::size_t fill_batch(std::span<const AddressRange> ranges, std::size_t& passed,
+                         std::span<AddressRange> batch);
+  template <class Make>
+  void run(Make make);
+
+  JobContext& job_;
+  JobThreads& threads_;
+  sync::FlagOrder& flags_;
+  JobRoom& room_;
+  const std::size_t batch_bytes_;  // that may be opened before the next look for room
+  sync::Openings openings_;
+};
+
+}  // namespace musubi::runtime

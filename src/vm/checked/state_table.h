@@ -1,0 +1,55 @@
+// The table of states that compiled code reads before an access (src/checks/abi.h): a byte for each granule
+// of the user address space.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/address_range.h"
+#include "base/result.h"
+#include "os/memory.h"
+#include "vm/vm.h"
+
+namespace musubi::vm {
+
+// Any thread, also inside a handler.
+class StateTable {
+ public:
+  static constexpr std::uint8_t not_readable = 1, not_writable = 2;
+  static constexpr unsigned address_bits = 47;
+
+  static constexpr std::size_t bytes(unsigned granule_shift) {
+    return std::size_t{1} << (address_bits - granule_shift);
+  }
+  static constexpr std::uint8_t state_of(Access access) {
+    switch (access) {
+      case Access::none:
+        return not_readable | not_writable;
+      case Access::read:
+        return not_writable;
+      case Access::write:
+        return 0;
+    }
+    __builtin_unreachable();
+  }
+
+  // `base`: of a mapping of bytes(granule_shift) zeros, which outlives the table.
+  StateTable(std::uintptr_t base, unsigned granule_shift) noexcept : base_(base), shift_(granule_shift) {}
+
+  // Lets states of the range be set; until then they stay 0. Ends the process if the kernel refuses.
+  void cover(AddressRange range) noexcept;
+  // REQUIRES: the range is covered, and whole granules.
+  void set(AddressRange range, Access access) noexcept;
+  // The state of the granule around `address`.
+  std::uint8_t state(std::uintptr_t address) const noexcept { return *at(address); }
+
+ private:
+  volatile std::uint8_t* at(std::uintptr_t address) const noexcept {
+    return reinterpret_cast<volatile std::uint8_t*>(base_ + (address >> shift_));
+  }
+
+  const std::uintptr_t base_;
+  const unsigned shift_;
+};
+
+}  // namespace musubi::vm

@@ -1,0 +1,140 @@
+// Costs of accesses that the program announces: blocks side by side, and blocks that it overwrites whole.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "stage.h"
+
+namespace musubi::sim {
+namespace {
+
+using trace::Counter;
+
+constexpr std::uint64_t block_count = 256, apart = 3;
+
+AddressRange range_of(Node& node, Stage& stage, std::uint64_t block, std::uint64_t blocks = 1) {
+  static_cast<void>(node);
+  return {stage.cluster().space().extent(BlockId{block}).address, blocks * stage_block_bytes};
+}
+Task<> write_all(Node& node, std::uint64_t blocks, std::uint64_t value) {
+  for (std::uint64_t i = 0; i < blocks; ++i) {
+    for (std::size_t word = 0; word < stage_block_bytes / 8; ++word)
+      co_await store(node, i, value + word, word);
+  }
+}
+Task<> read_scattered(Node& node) {
+  for (std::uint64_t i = 0; i < block_count; i += apart) static_cast<void>(co_await load(node, i));
+}
+Task<> expect_all(Node& node, std::uint64_t blocks, std::uint64_t value) {
+  for (std::uint64_t i = 0; i < blocks; ++i) {
+    for (std::size_t word = 0; word < stage_block_bytes / 8; ++word)
+      EXPECT_EQ(co_await load(node, i, word), value + word) << "block " << i;
+  }
+}
+Task<> open_all(Node& node, const std::vector<AddressRange>& ranges) {
+  co_await node.open_all(ranges, vm::Access::read);
+}
+Task<> overwrite_all(Node& node, AddressRange range, std::uint64_t value) {
+  co_await node.overwrite(range);
+  co_await write_all(node, range.bytes / stage_block_bytes, value);
+}
+
+// The time in which rank 1 does it, in trips.
+class Clock {
+ public:
+  explicit Clock(Stage& stage) : world_(stage.cluster().world()), begin_(world_.now_ns()) {}
+  std::uint64_t trips(std::uint64_t trip_ns) const { return (world_.now_ns() - begin_) / trip_ns; }
+
+ private:
+  fabric::sim::World& world_;
+  const std::uint64_t begin_;
+};
+
+Configuration far_apart(std::size_t window) {
+  Configuration configuration = calm(2);
+  configuration.model = {50'000, 0, 5, 5, 5, 0, 0};
+  configuration.protocol.release_window = window;
+  configuration.protocol.run_bytes_max = stage_block_bytes;
+  return configuration;
+}
+
+TEST(ChecksBudget, ScatteredBlocksComeSideBySide) {
+  constexpr std::size_t window = 32;
+  const std::uint64_t trip_ns = 100'000, blocks = (block_count + apart - 1) / apart;
+  std::uint64_t by_faults = 0, by_one_call = 0;
+  for (const bool named : {false, true}) {
+    Stage stage(far_apart(window), block_count);
+    Node& reader = stage.node(1);
+    do_now(stage, stage.node(0), write_all(stage.node(0), block_count, 7));
+    all_meet(stage);
+    std::vector<AddressRange> ranges;
+    for (std::uint64_t i = 0; i < block_count; i += apart) ranges.push_back(range_of(reader, stage, i));
+    const Clock clock(stage);
+    const std::uint64_t fetched = reader.counters().get(Counter::fetches);
+    if (named) do_now(stage, reader, open_all(reader, ranges));
+    (named ? by_one_call : by_faults) = clock.trips(trip_ns);
+    const std::uint64_t faults = reader.counters().get(Counter::read_faults);
+    do_now(stage, reader, read_scattered(reader));
+    if (!named) by_faults = clock.trips(trip_ns);
+    EXPECT_EQ(reader.counters().get(Counter::fetches) - fetched, blocks);
+    if (named) {
+      EXPECT_EQ(reader.counters().get(Counter::read_faults), faults);
+    }
+  }
+  EXPECT_GE(by_faults, blocks);
+  EXPECT_LE(by_one_call, 2 * (blocks / window + 2));
+}
+
+TEST(ChecksBudget, NamedNeighboursComeAsOneRunAndNoFurther) {
+  Configuration configuration = calm(2);
+  configuration.protocol.run_bytes_max = 16 * stage_block_bytes;
+  configuration.protocol.leave_unpublished = false;
+  Stage stage(configuration, block_count);
+  Node& reader = stage.node(1);
+  do_now(stage, stage.node(0), write_all(stage.node(0), block_count, 7));
+  all_meet(stage);
+  const std::uint64_t fetched = reader.counters().get(Counter::fetches);
+  const std::uint64_t operations = reader.counters().get(Counter::remote_operations);
+  do_now(stage, reader, open_all(reader, {range_of(reader, stage, 32, 64)}));
+  EXPECT_EQ(reader.counters().get(Counter::fetches) - fetched, 64u);
+  EXPECT_LE(reader.counters().get(Counter::remote_operations) - operations, 2u * 64 / 16);
+}
+
+// A block that rank 0 wrote, in each way in which its home may keep it.
+void expect_no_bytes(const Configuration& configuration, unsigned releases, bool read_before) {
+  constexpr std::uint64_t blocks = 16;
+  Stage stage(configuration, blocks);
+  Node &before = stage.node(0), &writer = stage.node(1);
+  for (unsigned i = 0; i < releases; ++i) {
+    do_now(stage, before, write_all(before, blocks, 100 + i));
+    all_meet(stage);
+    if (read_before) do_now(stage, writer, expect_all(writer, blocks, 100 + i));
+    if (read_before) all_meet(stage);
+  }
+  for (std::uint64_t turn = 1; turn <= 4; ++turn) {
+    Node& now = turn % 2 != 0 ? writer : before;
+    const std::uint64_t bytes = stage.total(Counter::fetched_bytes);
+    do_now(stage, now, overwrite_all(now, range_of(now, stage, 0, blocks), 1000 * turn));
+    all_meet(stage);
+    all_meet(stage);
+    EXPECT_EQ(stage.total(Counter::fetched_bytes), bytes) << "turn " << turn;
+  }
+  EXPECT_GE(stage.total(Counter::overwritten_blocks), blocks);
+  for (std::uint32_t rank = 0; rank < 2; ++rank)
+    do_now(stage, stage.node(rank), expect_all(stage.node(rank), blocks, 4000));
+}
+
+TEST(ChecksBudget, AnOverwrittenArrayMovesNoBytesOfBefore) {
+  for (const unsigned releases : {1u, 2u, 5u}) {
+    for (const bool read_before : {false, true}) expect_no_bytes(calm(2), releases, read_before);
+  }
+}
+
+TEST(ChecksBudget, NorDoesItWithFixedHomes) {
+  Configuration configuration = calm(2);
+  configuration.policy = Policy::home_based;
+  expect_no_bytes(configuration, 2, false);
+}
+
+}  // namespace
+}  // namespace musubi::sim

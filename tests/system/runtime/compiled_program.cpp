@@ -1,0 +1,156 @@
+// Checks as a compiler makes them, by hand: a note, tests of the table of states, calls of entries. GRANULE
+// and CONTRACT are what the note says.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "checks/abi.h"
+#include "runtime/join_job.h"
+
+#define TEXT_OF(value) #value
+#define TEXT(value) TEXT_OF(value)
+#define NOTE(contract, granule) \
+  asm(".pushsection .note.musubi.checks, \"a\", @note\n"                    \
+      ".p2align 2\n"                                                        \
+      ".long 7, 17, 1\n"                                                    \
+      ".asciz \"Musubi\"\n"                                                 \
+      ".p2align 2\n"                                                        \
+      ".long " TEXT(contract) ", " TEXT(granule) ", 2, 1\n.byte 0\n"        \
+      ".p2align 2\n"                                                        \
+      ".popsection")
+NOTE(CONTRACT, GRANULE);
+NOTE(1, 9);
+
+using namespace musubi;
+using trace::Counter;
+
+namespace {
+
+runtime::Runtime* job = nullptr;
+constexpr std::size_t block_bytes = 4096, blocks = 512, block_words = block_bytes / sizeof(std::uint64_t);
+
+void expect(const char* what, std::uint64_t found, std::uint64_t expected) {
+  if (found == expected) return;
+  std::fprintf(stderr, "rank %u: %s: %lu, not %lu\n", job->self().value, what, found, expected);
+  job->ending().abort(1, what);
+}
+void meet() {
+  runtime::BarrierPayload nothing{};
+  job->synchronization().barrier(nothing);
+}
+
+std::uint8_t state(const volatile void* address) {
+  const auto* const table =
+      reinterpret_cast<const volatile std::uint8_t*>(std::uintptr_t{MUSUBI_CHECKS_TABLE});
+  return table[reinterpret_cast<std::uintptr_t>(address) >> GRANULE];
+}
+template <std::size_t entry>
+void call(const volatile void* address, std::size_t bytes) {
+  asm volatile("sub $128, %%rsp; call *%c[place]; add $128, %%rsp" ::"D"(address),
+               "S"(bytes), [place] "i"(MUSUBI_CHECKS_PAGE + 8 * entry)
+               : "r11", "cc", "memory");
+}
+std::uint64_t read(const volatile std::uint64_t* word) {
+  if ((state(word) & MUSUBI_CHECKS_NOT_READABLE) != 0) call<MUSUBI_CHECKS_ENTRY_READ>(word, 0);
+  return *word;
+}
+void write(volatile std::uint64_t* word, std::uint64_t value) {
+  if ((state(word) & MUSUBI_CHECKS_NOT_WRITABLE) != 0) call<MUSUBI_CHECKS_ENTRY_WRITE>(word, 0);
+  *word = value;
+}
+
+std::uint64_t signals() {
+  return job->counters().get(Counter::fault_signals);
+}
+std::uint64_t* add() {
+  runtime::SegmentRequest request{blocks * block_bytes, block_bytes, vm::InitialHome::one_rank};
+  auto added = job->segments().add(request);
+  if (!added) job->ending().abort(1, added.error().message);
+  return reinterpret_cast<std::uint64_t*>(added.value()->base);
+}
+
+// Ranks write in turn. The first touch of a segment finds no states; all other misses are found by checks.
+void points() {
+  std::uint64_t* const words = add();
+  const std::uint64_t before = signals();
+  for (std::uint64_t turn = 1; turn <= 8; ++turn) {
+    if (job->self().value == turn % job->ranks()) {
+      for (std::size_t i = 0; i < blocks; ++i) write(words + i * block_words + turn, turn * 1000 + i);
+    }
+    meet();
+    for (std::size_t i = 0; i < blocks; i += 3)
+      expect("a word", read(words + i * block_words + turn), turn * 1000 + i);
+    meet();
+  }
+  if (signals() - before > 1) expect("signals", signals() - before, 1);
+}
+
+// Loops name their ranges.
+void ranges() {
+  std::uint64_t* const words = add();
+  const std::size_t count = blocks * block_words;
+  const std::uint64_t before = signals();
+  for (std::uint64_t turn = 1; turn <= 6; ++turn) {
+    if (job->self().value == turn % job->ranks()) {
+      if (turn % 2 != 0) {
+        call<MUSUBI_CHECKS_ENTRY_OVERWRITE>(words, 8 * count);
+      } else {
+        call<MUSUBI_CHECKS_ENTRY_WRITE_RANGE>(words, 8 * count);
+      }
+      for (std::size_t i = 0; i < count; ++i) words[i] = turn + i;
+      call<MUSUBI_CHECKS_ENTRY_WRITTEN>(words, 8 * count);
+    }
+    meet();
+    call<MUSUBI_CHECKS_ENTRY_READ_RANGE>(words + 100, 8 * (count - 200));
+    for (std::size_t i = 100; i < count - 100; ++i) expect("a word", words[i], turn + i);
+    meet();
+  }
+  expect("signals", signals() - before, 0);
+}
+
+// Private memory needs no check, and a child is no rank.
+void elsewhere() {
+  std::uint64_t local = 1;
+  expect("state of the stack", state(&local), 0);
+  expect("state of low addresses", state(nullptr), 0);
+  call<MUSUBI_CHECKS_ENTRY_READ>(&local, 0);
+  call<MUSUBI_CHECKS_ENTRY_OVERWRITE>(&local, sizeof local);
+  call<MUSUBI_CHECKS_ENTRY_READ_RANGE>(nullptr, SIZE_MAX);
+  call<MUSUBI_CHECKS_ENTRY_WRITE_RANGE>(&local, 0);
+  std::uint64_t* const words = add();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    call<MUSUBI_CHECKS_ENTRY_WRITE_RANGE>(words, blocks * block_bytes);
+    ::_exit(7);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  expect("status of the child", static_cast<std::uint64_t>(WEXITSTATUS(status)), 7);
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  auto settings = runtime::read_settings();
+  auto bootstrap = runtime::join_job();
+  if (!settings || !bootstrap) return 2;
+  auto started =
+      runtime::start_runtime(settings.value(), std::move(bootstrap).value(), {.adds_segments = true});
+  if (!started) {
+    std::fprintf(stderr, "%s\n", started.error().message.c_str());
+    return 125;
+  }
+  job = started.value().get();
+  const std::string_view name = arguments[1];
+  if (name == "points") points();
+  if (name == "ranges") ranges();
+  if (name == "elsewhere") elsewhere();
+  if (name == "no_name") call<MUSUBI_CHECKS_ENTRIES - 1>(nullptr, 0);
+  meet();
+  job->ending().finish(0);
+  ::_exit(0);
+}

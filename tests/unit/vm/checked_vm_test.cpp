@@ -1,0 +1,124 @@
+// The states that compiled code reads follow the pages, and never allow more at any moment but one: between
+// the closing of states and that of pages code that has read a state meets a fault.
+#include "vm/checked/checked_vm.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "os/memory.h"
+
+namespace musubi::vm {
+namespace {
+
+constexpr unsigned granule_shift = 9;
+constexpr std::size_t block_bytes = 4096;
+
+// Pages whose changes are noted together with the state of the first block.
+class Pages final : public Vm {
+ public:
+  explicit Pages(const std::uint8_t* state) : state_(state) {}
+  void open_read(BlockRun) noexcept override { note(); }
+  void open_write(BlockRun) noexcept override { note(); }
+  void upgrade(BlockRun) noexcept override { note(); }
+  void downgrade(BlockRun) noexcept override { note(); }
+  void close(BlockRun) noexcept override { note(); }
+  void leave_open(BlockRun) noexcept override { note(); }
+  std::vector<unsigned> states_seen;
+
+ private:
+  void note() { states_seen.push_back(*state_); }
+  const std::uint8_t* const state_;
+};
+
+class CheckedVmTest : public testing::Test {
+ protected:
+  static Space one_segment(std::size_t bytes) {
+    Space space(1);
+    Segment segment;
+    segment.name = "checked";
+    segment.base = base;
+    segment.bytes = bytes;
+    segment.block_bytes = block_bytes;
+    space.add(segment);
+    return space;
+  }
+  void use(std::size_t bytes) {
+    space_ = std::make_unique<Space>(one_segment(bytes));
+    auto mapped = os::Mapping::anywhere(StateTable::bytes(granule_shift), os::Protection::read);
+    ASSERT_TRUE(mapped.ok());
+    mapping_ = std::move(mapped).value();
+    table_ = std::make_unique<StateTable>(reinterpret_cast<std::uintptr_t>(mapping_.data()), granule_shift);
+    const auto* const first =
+        reinterpret_cast<const std::uint8_t*>(mapping_.data()) + (base >> granule_shift);
+    pages_ = std::make_unique<Pages>(first);
+    vm_ = std::make_unique<CheckedVm>(*pages_, *space_, *table_);
+  }
+  // Of all granules of a block, which must agree.
+  unsigned state(std::uint64_t block) const {
+    const unsigned first = table_->state(base + block * block_bytes);
+    for (std::size_t at = 0; at < block_bytes; at += std::size_t{1} << granule_shift)
+      EXPECT_EQ(table_->state(base + block * block_bytes + at), first);
+    return first;
+  }
+
+  static constexpr std::uintptr_t base = 0x510000000000;
+  static constexpr unsigned closed = 3, readable = 2, open = 0;
+  std::unique_ptr<Space> space_;
+  os::Mapping mapping_;
+  std::unique_ptr<StateTable> table_;
+  std::unique_ptr<Pages> pages_;
+  std::unique_ptr<CheckedVm> vm_;
+};
+
+TEST_F(CheckedVmTest, StatesFollowThePages) {
+  use(16 * block_bytes);
+  vm_->open_read({BlockId{0}, 4});
+  EXPECT_EQ(state(0), readable);
+  EXPECT_EQ(state(3), readable);
+  EXPECT_EQ(state(4), closed);
+  vm_->upgrade({BlockId{0}, 2});
+  EXPECT_EQ(state(1), open);
+  EXPECT_EQ(state(2), readable);
+  vm_->downgrade({BlockId{1}, 1});
+  EXPECT_EQ(state(1), readable);
+  vm_->close({BlockId{0}, 4});
+  EXPECT_EQ(state(0), closed);
+  EXPECT_EQ(state(3), closed);
+  vm_->open_write({BlockId{15}, 1});
+  EXPECT_EQ(state(15), open);
+  EXPECT_EQ(table_->state(base - 1), 0);
+  EXPECT_EQ(table_->state(base + 16 * block_bytes), 0);
+  EXPECT_TRUE(vm_->states().allows(BlockId{15}, Access::write));
+  EXPECT_FALSE(vm_->states().allows(BlockId{0}, Access::read));
+}
+
+TEST_F(CheckedVmTest, PagesOpenFirstAndCloseLast) {
+  use(16 * block_bytes);
+  vm_->open_read({BlockId{0}, 1});
+  vm_->upgrade({BlockId{0}, 1});
+  vm_->downgrade({BlockId{0}, 1});
+  vm_->close({BlockId{0}, 1});
+  EXPECT_EQ(pages_->states_seen, (std::vector<unsigned>{0, readable, readable, closed}));
+}
+
+// 8 TiB of states are zero until they are needed.
+TEST_F(CheckedVmTest, ALargeSegmentTakesMemoryForItsOpenBlocksAlone) {
+  use(std::size_t{1} << 43);
+  vm_->open_read({BlockId{1000}, 1});
+  vm_->close({BlockId{1000}, 1});
+  EXPECT_EQ(state(1000), closed);
+  EXPECT_EQ(state(1001), open);
+}
+
+TEST_F(CheckedVmTest, TheLastBlockMayBeShort) {
+  use(3 * block_bytes);
+  vm_->open_write({BlockId{0}, 3});
+  vm_->close({BlockId{2}, 1});
+  EXPECT_EQ(state(2), closed);
+  EXPECT_EQ(table_->state(base + 3 * block_bytes), 0);
+}
+
+}  // namespace
+}  // namespace musubi::vm
