@@ -1,5 +1,6 @@
 #include "access.h"
 
+#include "llvm/IR/DataLayout.h"
 #include "llvm/IR/IntrinsicInst.h"
 
 namespace musubi::compiler {
@@ -18,8 +19,7 @@ bool fills_its_bytes(llvm::Type* type, const llvm::DataLayout& layout) {
 void append_intrinsic(llvm::MemIntrinsic& intrinsic, llvm::ScalarEvolution& evolution,
                       llvm::SmallVectorImpl<Access>& accesses) {
   llvm::Type* word = llvm::Type::getInt64Ty(intrinsic.getContext());
-  const llvm::SCEV* bytes =
-      evolution.getTruncateOrZeroExtend(evolution.getSCEV(intrinsic.getLength()), word);
+  const llvm::SCEV* bytes = evolution.getTruncateOrZeroExtend(evolution.getSCEV(intrinsic.getLength()), word);
   if (auto* transfer = dyn_cast<llvm::MemTransferInst>(&intrinsic))
     accesses.push_back({&intrinsic, transfer->getSource(), bytes, false, false, true});
   // A move may read bytes that it has written.

@@ -2,6 +2,7 @@
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/AttributeMask.h"
+#include "llvm/IR/DataLayout.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -135,10 +136,11 @@ Value* Emitter::is_closed(IRBuilder<>& builder, const Range& range, Value* first
       word_, builder.CreateIntToPtr(builder.CreateAdd(first, number(MUSUBI_CHECKS_TABLE)), pointer_),
       llvm::Align(1), "musubi.states");
   // Shifts out the states of granules after the last.
-  Value* after = builder.CreateAnd(builder.CreateSub(number(kStatesPerLoad - 1), more),
-                                   number(kStatesPerLoad - 1));
+  Value* after =
+      builder.CreateAnd(builder.CreateSub(number(kStatesPerLoad - 1), more), number(kStatesPerLoad - 1));
   states = builder.CreateShl(states, builder.CreateMul(after, number(8)));
-  Value* closed = builder.CreateICmpNE(builder.CreateAnd(states, number(bit * 0x0101010101010101)), number(0));
+  Value* closed =
+      builder.CreateICmpNE(builder.CreateAnd(states, number(bit * 0x0101010101010101)), number(0));
   return builder.CreateOr(builder.CreateICmpUGE(more, number(kStatesPerLoad)), closed);
 }
 
@@ -148,8 +150,8 @@ Value* Emitter::entry(IRBuilder<>& builder, unsigned number) {
 }
 
 void Emitter::call(IRBuilder<>& builder, const Range& range, const Bounds& bounds) {
-  Value* slot = entry(builder,
-                      range.writes ? MUSUBI_CHECKS_ENTRY_WRITE_RANGE : MUSUBI_CHECKS_ENTRY_READ_RANGE);
+  Value* slot =
+      entry(builder, range.writes ? MUSUBI_CHECKS_ENTRY_WRITE_RANGE : MUSUBI_CHECKS_ENTRY_READ_RANGE);
   if (bounds.overwrites != nullptr)
     slot = builder.CreateSelect(bounds.overwrites, entry(builder, MUSUBI_CHECKS_ENTRY_OVERWRITE), slot);
   auto* type = llvm::FunctionType::get(builder.getVoidTy(), {word_, word_}, false);

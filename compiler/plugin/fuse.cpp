@@ -82,8 +82,8 @@ void fuse(std::vector<Range>& ranges, bool at_blocks, llvm::ScalarEvolution& evo
     for (size_t i = 0; i < ranges.size(); ++i) {
       for (size_t k = ranges.size(); k-- > 0;) {
         if (k == i || !is_same_place(ranges[i], ranges[k])) continue;
-        const bool absorbed = (k > i && join(ranges[i], ranges[k], evolution)) ||
-                              covers(ranges[i], ranges[k], evolution);
+        const bool absorbed =
+            (k > i && join(ranges[i], ranges[k], evolution)) || covers(ranges[i], ranges[k], evolution);
         if (!absorbed) continue;
         ranges.erase(ranges.begin() + static_cast<std::ptrdiff_t>(k));
         if (k < i) --i;

@@ -26,8 +26,9 @@ bool append_guards(llvm::Value* condition, bool sense, llvm::ScalarEvolution& ev
   }
   if (auto* compare = dyn_cast<llvm::ICmpInst>(condition)) {
     if (!evolution.isSCEVable(compare->getOperand(0)->getType())) return false;
-    guards.push_back({{sense ? compare->getPredicate() : compare->getInversePredicate(),
-                       evolution.getSCEV(compare->getOperand(0)), evolution.getSCEV(compare->getOperand(1))}});
+    guards.push_back(
+        {{sense ? compare->getPredicate() : compare->getInversePredicate(),
+          evolution.getSCEV(compare->getOperand(0)), evolution.getSCEV(compare->getOperand(1))}});
     return true;
   }
   const llvm::SCEV* value = evolution.getSCEV(condition);

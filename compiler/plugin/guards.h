@@ -19,8 +19,8 @@ Ends ends_of(const llvm::SCEV* value, llvm::Loop& loop, const llvm::SCEV* last_i
 // The conditions of branches under which a block runs in an iteration of a loop.
 struct Conditions {
   llvm::SmallVector<Guard, 2> guards;
-  bool complete = true;         // otherwise there are more, which are no comparisons
-  bool only_of_branch = true;   // no branch but `allowed` decides
+  bool complete = true;        // otherwise there are more, which are no comparisons
+  bool only_of_branch = true;  // no branch but `allowed` decides
 };
 
 // `block` lies in the loop. `allowed` may be null.

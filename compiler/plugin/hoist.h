@@ -6,9 +6,9 @@
 namespace musubi::compiler {
 
 struct Hoisted {
-  Range range;                      // before the loop
-  llvm::StringRef hindrance;        // if not empty: the range cannot leave the loop, for this reason
-  bool may_be_sparse = false;       // a guard at run time decides whether the range is dense enough
+  Range range;                 // before the loop
+  llvm::StringRef hindrance;   // if not empty: the range cannot leave the loop, for this reason
+  bool may_be_sparse = false;  // a guard at run time decides whether the range is dense enough
 };
 
 // Takes ranges out of loops: the result covers the range of each iteration in which it is touched.

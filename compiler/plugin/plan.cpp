@@ -6,6 +6,7 @@
 #include "filter.h"
 #include "fuse.h"
 #include "hoist.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "overwritten.h"
 
 namespace musubi::compiler {
@@ -55,8 +56,7 @@ void Planner::append(llvm::Instruction& instruction, std::vector<Range>& ranges)
 }
 
 void Planner::leave(const Range& range, llvm::StringRef reason) {
-  for (llvm::Instruction* access : range.accesses)
-    plan_.left.push_back({access, range.writes, reason.str()});
+  for (llvm::Instruction* access : range.accesses) plan_.left.push_back({access, range.writes, reason.str()});
 }
 
 void Planner::stay(Range range, llvm::StringRef reason) {
@@ -137,9 +137,8 @@ void Planner::finish() {
   };
   std::vector<size_t> order(kept.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  llvm::sort(order, [&](size_t a, size_t b) {
-    return std::pair(depth(kept[a]), a) < std::pair(depth(kept[b]), b);
-  });
+  llvm::sort(order,
+             [&](size_t a, size_t b) { return std::pair(depth(kept[a]), a) < std::pair(depth(kept[b]), b); });
   plan_.ranges.clear();
   for (const size_t index : order) plan_.ranges.push_back(std::move(kept[index]));
 }

@@ -18,8 +18,9 @@ namespace musubi::compiler {
 namespace {
 
 bool is_left_alone(const llvm::Function& function) {
-  return function.isDeclaration() || function.hasOptNone() || function.hasFnAttribute(llvm::Attribute::Naked) ||
-         function.hasAvailableExternallyLinkage() || function.isPresplitCoroutine();
+  return function.isDeclaration() || function.hasOptNone() ||
+         function.hasFnAttribute(llvm::Attribute::Naked) || function.hasAvailableExternallyLinkage() ||
+         function.isPresplitCoroutine();
 }
 
 // Mode hint: finds the ranges of loops and tests them before the loops.
@@ -80,13 +81,12 @@ void add_hints(llvm::ModulePassManager& passes) {
 void add_callbacks(llvm::PassBuilder& builder) {
   builder.registerOptimizerEarlyEPCallback(
       [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { add_hints(passes); });
-  builder.registerPipelineParsingCallback(
-      [](llvm::StringRef name, llvm::ModulePassManager& passes,
-         llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
-        if (name != "musubi-hints") return false;
-        add_hints(passes);
-        return true;
-      });
+  builder.registerPipelineParsingCallback([](llvm::StringRef name, llvm::ModulePassManager& passes,
+                                             llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
+    if (name != "musubi-hints") return false;
+    add_hints(passes);
+    return true;
+  });
 }
 
 }  // namespace

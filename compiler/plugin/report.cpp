@@ -51,10 +51,13 @@ void Report::add(const llvm::Function& function, const Plan& plan, llvm::Optimiz
     const std::string& text = (range.writes ? write_texts_ : texts_)[first];
     const char* where = range.loop == nullptr ? "before the copy" : "before the loop";
     remarks.emit([&] {
-      return llvm::OptimizationRemark("musubi", "Range", first) << kind_of(range) << " " << where << ": " << text;
+      return llvm::OptimizationRemark("musubi", "Range", first)
+             << kind_of(range) << " " << where << ": " << text;
     });
-    llvm::json::Object object{{"function", function.getName().str()}, {"kind", kind_of(range)},
-                              {"bytes", text}, {"accesses", static_cast<int64_t>(range.accesses.size())}};
+    llvm::json::Object object{{"function", function.getName().str()},
+                              {"kind", kind_of(range)},
+                              {"bytes", text},
+                              {"accesses", static_cast<int64_t>(range.accesses.size())}};
     add_place(object, *first);
     ranges_.push_back(std::move(object));
   }

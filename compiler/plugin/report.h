@@ -21,7 +21,8 @@ class Report {
 
  private:
   const llvm::Module& module_;
-  llvm::DenseMap<const llvm::Instruction*, std::string> texts_;  // by the first access of a range and its kind
+  llvm::DenseMap<const llvm::Instruction*, std::string>
+      texts_;  // by the first access of a range and its kind
   llvm::DenseMap<const llvm::Instruction*, std::string> write_texts_;
   llvm::json::Array ranges_;
   llvm::json::Array left_;

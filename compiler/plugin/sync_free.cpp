@@ -1,6 +1,7 @@
 #include "sync_free.h"
 
 #include "library_calls.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 

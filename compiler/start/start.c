@@ -1,5 +1,5 @@
-/* What programs and shared libraries of checked code begin with, unless Musubi's runtime was there first: page
- * and table of src/checks/abi.h, with states of zeros and entries that return. It runs as the first
+/* What programs and shared libraries of checked code begin with, unless Musubi's runtime was there first:
+ * page and table of src/checks/abi.h, with states of zeros and entries that return. It runs as the first
  * constructor of its object, uses no function of the C library, and keeps no state. */
 
 #include <stddef.h>
@@ -64,12 +64,14 @@ static void fill(volatile uint64_t* page) {
 /* Another object, or the runtime, has mapped the page: it must keep the same contract. */
 static void compare(const volatile char* page) {
   if (*(const volatile uint64_t*)(page + MUSUBI_CHECKS_PAGE_MAGIC) != MUSUBI_CHECKS_MAGIC)
-    END_WITH("musubi: other memory lies at 0x6ffff000, where checked code has its entries: is this program linked"
-             " with more than 1.7 GB of static data, or with a sanitizer?\n");
+    END_WITH(
+        "musubi: other memory lies at 0x6ffff000, where checked code has its entries: is this program linked"
+        " with more than 1.7 GB of static data, or with a sanitizer?\n");
   if (*(const volatile uint32_t*)(page + MUSUBI_CHECKS_PAGE_ABI) != MUSUBI_CHECKS_ABI ||
       *(const volatile uint32_t*)(page + MUSUBI_CHECKS_PAGE_GRANULE_SHIFT) != GRANULE_SHIFT)
-    END_WITH("musubi: this object was compiled for another version of Musubi's checks than the process: compile"
-             " all of it by the same musubi-cc\n");
+    END_WITH(
+        "musubi: this object was compiled for another version of Musubi's checks than the process: compile"
+        " all of it by the same musubi-cc\n");
 }
 
 static void start(void) {
@@ -82,8 +84,10 @@ static void start(void) {
   }
   const long table = call_kernel(SYS_mmap, MUSUBI_CHECKS_TABLE, TABLE_BYTES, PROT_READ, flags);
   if (mapped != MUSUBI_CHECKS_PAGE || table != MUSUBI_CHECKS_TABLE)
-    END_WITH("musubi: cannot reserve the 32 GiB of addresses from 0x6ffff000 on, which checked code needs (it takes"
-             " no memory): remove the limit of ulimit -v\n");
+    END_WITH(
+        "musubi: cannot reserve the 32 GiB of addresses from 0x6ffff000 on, which checked code needs (it "
+        "takes"
+        " no memory): remove the limit of ulimit -v\n");
   call_kernel(SYS_madvise, MUSUBI_CHECKS_TABLE, TABLE_BYTES, MADV_DONTDUMP, 0);
   fill(page);
   call_kernel(SYS_mprotect, MUSUBI_CHECKS_PAGE, PAGE_BYTES, PROT_READ, 0);

@@ -19,17 +19,35 @@ bool is_among(std::string_view word, const std::array<std::string_view, size>& w
 
 // Options whose next argument is a value, of those that could be taken for an input. Everything else that
 // begins with `-` stands alone, or its value does no harm as an input.
-constexpr std::array<std::string_view, 22> kWithValue = {
-    "-o",          "-I",         "-L",      "-D",       "-U",        "-include",    "-isystem", "-idirafter",
-    "-iquote",     "-imacros",   "-MF",     "-MT",      "-MQ",       "-Xclang",     "-Xlinker", "-Xassembler",
-    "-Xpreprocessor", "-mllvm",  "-target", "-arch",    "-module-dir", "-J"};
+constexpr std::array<std::string_view, 22> kWithValue = {"-o",
+                                                         "-I",
+                                                         "-L",
+                                                         "-D",
+                                                         "-U",
+                                                         "-include",
+                                                         "-isystem",
+                                                         "-idirafter",
+                                                         "-iquote",
+                                                         "-imacros",
+                                                         "-MF",
+                                                         "-MT",
+                                                         "-MQ",
+                                                         "-Xclang",
+                                                         "-Xlinker",
+                                                         "-Xassembler",
+                                                         "-Xpreprocessor",
+                                                         "-mllvm",
+                                                         "-target",
+                                                         "-arch",
+                                                         "-module-dir",
+                                                         "-J"};
 
 // Modes that make no code, or none of a program.
 constexpr std::array<std::string_view, 4> kNoCode = {"-E", "-M", "-MM", "-fsyntax-only"};
 constexpr std::array<std::string_view, 3> kNoLink = {"-c", "-S", "-emit-llvm"};
 
 constexpr std::array<std::string_view, 24> kSources = {
-    ".c", ".i", ".cc", ".cp", ".cxx", ".cpp", ".CPP", ".c++", ".C", ".ii", ".m",  ".mm",
+    ".c", ".i", ".cc",  ".cp",  ".cxx", ".cpp", ".CPP", ".c++", ".C",   ".ii",  ".m",   ".mm",
     ".f", ".F", ".for", ".FOR", ".fpp", ".FPP", ".f90", ".F90", ".f95", ".F95", ".f03", ".f08"};
 
 // Splits the text of a file of arguments as compilers do: blanks separate, quotes join, `\` takes the next.
@@ -81,7 +99,8 @@ bool is_refused_sanitizer(std::string_view argument) {
   std::string_view names = argument.substr(option.size());
   while (!names.empty()) {
     const std::string_view name = names.substr(0, names.find(','));
-    if (is_among(name, std::array<std::string_view, 4>{"address", "thread", "memory", "hwaddress"})) return true;
+    if (is_among(name, std::array<std::string_view, 4>{"address", "thread", "memory", "hwaddress"}))
+      return true;
     names.remove_prefix(std::min(names.size(), name.size() + 1));
   }
   return false;
@@ -101,8 +120,9 @@ Steps steps_of(const std::vector<std::string>& arguments) {
   for (size_t i = 0; i < all.size(); ++i) {
     const std::string& argument = all[i];
     if (is_refused(argument) && steps.refused.empty()) steps.refused = argument;
-    no_code |= is_among(argument, kNoCode) || argument.starts_with("-print-") || argument.starts_with("-dump") ||
-               argument.starts_with("--print-") || argument == "--version" || argument == "-###";
+    no_code |= is_among(argument, kNoCode) || argument.starts_with("-print-") ||
+               argument.starts_with("-dump") || argument.starts_with("--print-") || argument == "--version" ||
+               argument == "-###";
     no_link |= is_among(argument, kNoLink) || argument == "-r";
     steps.makes_library |= argument == "-shared";
     if (argument.starts_with("-x")) {

@@ -30,7 +30,8 @@ int refuse(const std::string& name, const std::string& text) {
 
 void print_help(const std::string& name, const Compiler& compiler) {
   std::printf(
-      "%s is %s of LLVM 19 for programs of `musubi run`: it finds the memory that loops will touch or overwrite,\n"
+      "%s is %s of LLVM 19 for programs of `musubi run`: it finds the memory that loops will touch or "
+      "overwrite,\n"
       "and tells the runtime before the loops. It takes the compiler's options and these:\n"
       "  --musubi=hint         the default\n"
       "  --musubi=off          the compiler as it is\n"
@@ -96,7 +97,8 @@ int main(int count, char** values) {
   Steps steps;
   if (options.checks) steps = musubi::wrapper::steps_of(arguments);
   if (!steps.refused.empty() && (steps.compiles || steps.links))
-    return refuse(name, steps.refused + " and checked code exclude each other; leave it out, or give --musubi=off");
+    return refuse(name,
+                  steps.refused + " and checked code exclude each other; leave it out, or give --musubi=off");
   std::string plugin_options = "mode=hint";
   if (!options.report_file.empty())
     plugin_options += ";report=" + std::filesystem::absolute(options.report_file).string();

@@ -18,7 +18,8 @@ bool take(const std::string& argument, Options& options, std::string& refusal) {
   } else if (argument == "--musubi-help") {
     options.help = true;
   } else if (argument.starts_with("--musubi")) {
-    refusal = "there is no option " + argument + "; give --musubi=hint, --musubi=off or --musubi-report[=FILE]";
+    refusal =
+        "there is no option " + argument + "; give --musubi=hint, --musubi=off or --musubi-report[=FILE]";
   } else {
     return false;
   }

@@ -43,10 +43,10 @@ static void expect(const char* name, const struct Expected* expected, unsigned c
            (long)(recorder_calls[i].address - (uintptr_t)a), (long)(recorder_calls[i].address - (uintptr_t)b),
            recorder_calls[i].bytes);
 }
-#define EXPECT(name, ...)                                          \
-  do {                                                             \
-    const struct Expected calls[] = {__VA_ARGS__};                 \
-    expect(name, calls, sizeof calls / sizeof *calls);             \
+#define EXPECT(name, ...)                              \
+  do {                                                 \
+    const struct Expected calls[] = {__VA_ARGS__};     \
+    expect(name, calls, sizeof calls / sizeof *calls); \
   } while (0)
 #define EXPECT_NONE(name) expect(name, NULL, 0)
 
@@ -108,8 +108,12 @@ KERNEL double strided(const double* x, long n, long stride) {
   for (long i = 0; i < n; ++i) s += x[i * stride];
   return s;
 }
-KERNEL void clear(void* to, size_t bytes) { memset(to, 0, bytes); }
-KERNEL void copy(double* to, const double* from, size_t bytes) { memcpy(to, from, bytes); }
+KERNEL void clear(void* to, size_t bytes) {
+  memset(to, 0, bytes);
+}
+KERNEL void copy(double* to, const double* from, size_t bytes) {
+  memcpy(to, from, bytes);
+}
 extern double outside(double);
 KERNEL double calls_out(const double* x, int n) {
   double s = 0;
@@ -125,7 +129,9 @@ KERNEL double live(const double* x, const double* y, int n, double p, double q, 
   return t + u + p + q + r + s;
 }
 
-double outside(double x) { return x; }
+double outside(double x) {
+  return x;
+}
 
 static void simple_loops(void) {
   close_all();

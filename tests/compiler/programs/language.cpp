@@ -70,7 +70,8 @@ int main() {
   std::printf("sorted %g %g\n", values.front(), values[2500]);
   std::map<std::string, std::vector<int>> lists;
   for (int i = 0; i < 3000; ++i) lists[std::to_string(i % 7)].push_back(i);
-  for (auto& [name, list] : lists) std::printf("%s %d\n", name.c_str(), std::accumulate(list.begin(), list.end(), 0));
+  for (auto& [name, list] : lists)
+    std::printf("%s %d\n", name.c_str(), std::accumulate(list.begin(), list.end(), 0));
   const Square square;
   const Shape& shape = square;
   double sum = 0;

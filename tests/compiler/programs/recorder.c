@@ -30,24 +30,28 @@ void recorder_close(const void* address, size_t bytes) {
 
 /* Uses vector registers, as a runtime may: the entries below must save them. */
 __attribute__((used)) static void record(uintptr_t address, uintptr_t bytes, unsigned entry) {
-  if (bytes == 0 || address + bytes < address || address + bytes > (uintptr_t)1 << MUSUBI_CHECKS_ADDRESS_BITS) {
+  if (bytes == 0 || address + bytes < address ||
+      address + bytes > (uintptr_t)1 << MUSUBI_CHECKS_ADDRESS_BITS) {
     fprintf(stderr, "recorder: entry %u was called for %#lx, %lu bytes\n", entry, address, bytes);
     abort();
   }
   if (recorder_count < sizeof recorder_calls / sizeof *recorder_calls)
     recorder_calls[recorder_count++] = (struct RecordedCall){entry, address, bytes};
   if (entry == MUSUBI_CHECKS_ENTRY_OVERWRITE) memset((void*)address, GARBAGE, bytes);
-  set_states(address, bytes, 0, entry == MUSUBI_CHECKS_ENTRY_READ_RANGE ? MUSUBI_CHECKS_NOT_READABLE : CLOSED);
+  set_states(address, bytes, 0,
+             entry == MUSUBI_CHECKS_ENTRY_READ_RANGE ? MUSUBI_CHECKS_NOT_READABLE : CLOSED);
   __asm__ volatile("pcmpeqd %%xmm0, %%xmm0; movdqa %%xmm0, %%xmm5; movdqa %%xmm0, %%xmm15" ::
                        : "xmm0", "xmm5", "xmm15");
 }
 
 /* Entries 0 to 5. The first 512 bytes of the area are those of fxsave. */
-#define ENTRY(number)                                                                              \
-  "recorder_entry_" #number ": push %rax; push %rcx; push %rdx; push %rsi; push %rdi; push %r8\n"   \
+#define ENTRY(number)                                                                                 \
+  "recorder_entry_" #number                                                                           \
+  ": push %rax; push %rcx; push %rdx; push %rsi; push %rdi; push %r8\n"                               \
   "push %r9; push %r10; push %rbp; mov %rsp, %rbp; sub $512, %rsp; and $-64, %rsp; fxsave64 (%rsp)\n" \
-  "mov $" #number ", %edx; call record\n"                                                            \
-  "fxrstor64 (%rsp); mov %rbp, %rsp; pop %rbp; pop %r10; pop %r9; pop %r8; pop %rdi; pop %rsi\n"     \
+  "mov $" #number                                                                                     \
+  ", %edx; call record\n"                                                                             \
+  "fxrstor64 (%rsp); mov %rbp, %rsp; pop %rbp; pop %r10; pop %r9; pop %r8; pop %rdi; pop %rsi\n"      \
   "pop %rdx; pop %rcx; pop %rax; mov $-1, %r11; ret\n"
 __asm__(".text\n" ENTRY(0) ENTRY(1) ENTRY(2) ENTRY(3) ENTRY(4) ENTRY(5));
 void recorder_entry_0(void), recorder_entry_1(void), recorder_entry_2(void), recorder_entry_3(void),
