@@ -95,8 +95,9 @@ Value* Emitter::is_apart(const Extent& extent, const Bounds& bounds, llvm::Instr
   Value* end = address_of(extent.base, extent.end, place);
   IRBuilder<> builder(place);
   Value* bounds_end = builder.CreateAdd(bounds.address, bounds.bytes);
-  return builder.CreateOr(builder.CreateICmpULE(end, bounds.address),
-                          builder.CreateICmpULE(bounds_end, begin));
+  Value* before = builder.CreateICmpULE(end, bounds.address);
+  Value* after = builder.CreateICmpULE(bounds_end, begin);
+  return builder.CreateOr(before, after);
 }
 
 bool Emitter::compute(Range& range, Bounds& bounds, Value*& holds_all) {
@@ -141,7 +142,8 @@ Value* Emitter::is_closed(IRBuilder<>& builder, const Range& range, Value* first
   states = builder.CreateShl(states, builder.CreateMul(after, number(8)));
   Value* closed =
       builder.CreateICmpNE(builder.CreateAnd(states, number(bit * 0x0101010101010101)), number(0));
-  return builder.CreateOr(builder.CreateICmpUGE(more, number(kStatesPerLoad)), closed);
+  Value* many = builder.CreateICmpUGE(more, number(kStatesPerLoad));
+  return builder.CreateOr(many, closed);
 }
 
 Value* Emitter::entry(IRBuilder<>& builder, unsigned number) {
@@ -175,8 +177,9 @@ void Emitter::test(const Range& range, const Bounds& bounds, Value* holds) {
   Value* first = builder.CreateLShr(bounds.address, number(kGranuleShift));
   Value* last = builder.CreateLShr(end, number(kGranuleShift));
   // Computed bounds of accesses that do not happen may be no addresses: the table ends at 2^47.
-  Value* inside = builder.CreateAnd(builder.CreateICmpULE(bounds.address, end),
-                                    builder.CreateICmpULT(last, number(kGranules - kStatesPerLoad)));
+  Value* in_order = builder.CreateICmpULE(bounds.address, end);
+  Value* below = builder.CreateICmpULT(last, number(kGranules - kStatesPerLoad));
+  Value* inside = builder.CreateAnd(in_order, below);
   builder.SetInsertPoint(then(inside, &*builder.GetInsertPoint(), nullptr));
   Value* closed = is_closed(builder, range, first, last);
   builder.SetInsertPoint(then(closed, &*builder.GetInsertPoint(), rare));

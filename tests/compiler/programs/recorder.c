@@ -44,15 +44,19 @@ __attribute__((used)) static void record(uintptr_t address, uintptr_t bytes, uns
                        : "xmm0", "xmm5", "xmm15");
 }
 
-/* Entries 0 to 5. The first 512 bytes of the area are those of fxsave. */
-#define ENTRY(number)                                                                                 \
-  "recorder_entry_" #number                                                                           \
-  ": push %rax; push %rcx; push %rdx; push %rsi; push %rdi; push %r8\n"                               \
-  "push %r9; push %r10; push %rbp; mov %rsp, %rbp; sub $512, %rsp; and $-64, %rsp; fxsave64 (%rsp)\n" \
-  "mov $" #number                                                                                     \
-  ", %edx; call record\n"                                                                             \
-  "fxrstor64 (%rsp); mov %rbp, %rsp; pop %rbp; pop %r10; pop %r9; pop %r8; pop %rdi; pop %rsi\n"      \
-  "pop %rdx; pop %rcx; pop %rax; mov $-1, %r11; ret\n"
+/* Entries 0 to 5. xsave keeps the vector registers (mask 0xe7: up to AVX-512), which the C library uses in
+ * memset; the header of its area, from 512 on, must be zero before. */
+#define ENTRY(number)                                                                               \
+  "recorder_entry_" #number                                                                         \
+  ": push %rax; push %rcx; push %rdx; push %rsi; push %rdi; push %r8\n"                             \
+  "push %r9; push %r10; push %rbp; mov %rsp, %rbp; sub $4096, %rsp; and $-64, %rsp\n"               \
+  "xor %eax, %eax; mov %rax, 512(%rsp); mov %rax, 520(%rsp); mov %rax, 528(%rsp)\n"                 \
+  "mov %rax, 536(%rsp); mov %rax, 544(%rsp); mov %rax, 552(%rsp); mov %rax, 560(%rsp)\n"            \
+  "mov %rax, 568(%rsp); mov $0xe7, %eax; xor %edx, %edx; xsave64 (%rsp)\n"                          \
+  "mov $" #number                                                                                   \
+  ", %edx; call record\n"                                                                           \
+  "mov $0xe7, %eax; xor %edx, %edx; xrstor64 (%rsp); mov %rbp, %rsp; pop %rbp; pop %r10; pop %r9\n" \
+  "pop %r8; pop %rdi; pop %rsi; pop %rdx; pop %rcx; pop %rax; mov $-1, %r11; ret\n"
 __asm__(".text\n" ENTRY(0) ENTRY(1) ENTRY(2) ENTRY(3) ENTRY(4) ENTRY(5));
 void recorder_entry_0(void), recorder_entry_1(void), recorder_entry_2(void), recorder_entry_3(void),
     recorder_entry_4(void), recorder_entry_5(void);
