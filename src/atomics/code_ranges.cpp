@@ -257,9 +257,10 @@ Result<Scan> find_sites_of_file(const std::string& path) {
 
 Result<bool> file_has_spin_loops(const std::string& path) {
   bool found = false;
-  const auto read =
-      for_each_section(path, [&](std::span<const std::uint8_t> code, std::uintptr_t, std::uintptr_t) {
-        found = found || has_spin_loops(code.data(), code.size());
+  const auto read = for_each_section(
+      path, [&](std::span<const std::uint8_t> code, std::uintptr_t address, std::uintptr_t base) {
+        const auto functions = [&] { return functions_of(path, base); };
+        found = found || has_spin_loops(code.data(), code.size(), address, functions);
       });
   if (!read) return read.error();
   return found;

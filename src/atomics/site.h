@@ -76,8 +76,11 @@ std::vector<CodeRange> functions_of(const std::string& path, std::uintptr_t base
 
 // Whether the code has a loop that loads from memory, compares, and changes nothing that it loads from.
 // Compilers make such a loop from a wait by `omp atomic read`, std::atomic's load or a volatile. Accepts any
-// bytes. Misses loops that call functions, except the small functions of unoptimised code.
-bool has_spin_loops(const void* code, std::size_t bytes) noexcept;
+// bytes, which run at `address`. Misses loops that call functions, except the small functions of unoptimised
+// code. Asks `functions` if bytes look like such a loop: it counts only where decoding from the beginning of
+// its function leads to it.
+bool has_spin_loops(const void* code, std::size_t bytes, std::uintptr_t address,
+                    const FunctionsOf& functions = {});
 // The same for all code of a file that is not loaded. Errors: as find_sites_of_file.
 Result<bool> file_has_spin_loops(const std::string& path);
 

@@ -187,6 +187,15 @@ bool may_be_atomic(const void* code) noexcept {
   return false;
 }
 
+std::size_t length(const void* code, std::size_t available) noexcept {
+  if (const std::size_t common = common_length(code, available); common > 0) return common;
+  ZydisDecoder decoder;
+  ZydisDecodedInstruction decoded;
+  const bool is_instruction = initialize(decoder) && ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
+                                                         &decoder, nullptr, code, available, &decoded));
+  return is_instruction ? decoded.length : 0;
+}
+
 Sweep sweep(const void* code, std::size_t bytes, const SweepEvents& events) {
   Sweep result;
   ZydisDecoder decoder;

@@ -15,6 +15,8 @@ namespace musubi::atomics::x86_64 {
 // The length of the instruction at `code`, if the tables know it and it is neither atomic, nor a fence, nor a
 // no-operation of several bytes; else 0, and the caller must decode it. Reads no byte beyond the instruction.
 std::size_t common_length(const void* code, std::size_t available) noexcept;
+// The length of any instruction; 0: the bytes are none. Reads no byte beyond the instruction.
+std::size_t length(const void* code, std::size_t available) noexcept;
 
 // Named after the mnemonics.
 enum class Mnemonic : std::uint8_t {

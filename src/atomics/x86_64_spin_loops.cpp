@@ -1,6 +1,10 @@
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <optional>
+#include <vector>
 
 #include "atomics/site.h"
 #include "atomics/x86_64_instruction.h"
@@ -22,7 +26,10 @@ struct Operands {
   bool rip_relative = false;
 
   bool is_memory() const { return rm == none; }
-  bool is_frame() const { return is_memory() && (base == rbp || base == rsp) && index == none; }
+  // Optimised code uses rbp as any register; unoptimised code has its variables below it.
+  bool is_frame() const {
+    return is_memory() && index == none && (base == rsp || (base == rbp && displacement < 0));
+  }
 };
 
 Operands operands_of(const std::uint8_t* modrm, std::uint8_t rex) {
@@ -62,7 +69,7 @@ class Loop {
     std::size_t at = begin;
     while (at < end) {
       const std::size_t length = follow(at, 0);
-      if (length == 0) return false;
+      if (length == 0 || !stays(at, length, end)) return false;
       at += length;
     }
     return at == end && loads_ != 0 && addresses_hold();
@@ -77,6 +84,19 @@ class Loop {
     bool is_address = false;  // of a load, with its value from before the loop
     bool is_written = false;
   };
+
+  // False if the instruction at `at` jumps out of the code before `end`, and no jump before it leads past it:
+  // then no iteration comes to the jump back.
+  bool stays(std::size_t at, std::size_t length, std::size_t end) {
+    const std::uint8_t* const c = code_ + at;
+    const bool is_short = (c[0] & 0xf0) == 0x70 || c[0] == 0xeb;
+    if (!is_short && !(c[0] == 0x0f && (c[1] & 0xf0) == 0x80)) return true;
+    std::int32_t distance = static_cast<std::int8_t>(c[1]);
+    if (!is_short) std::memcpy(&distance, c + 2, sizeof distance);
+    const std::size_t target = at + length + static_cast<std::size_t>(std::int64_t{distance});
+    if (target <= end) farthest_ = std::max(farthest_, target);
+    return c[0] != 0xeb || target <= end || farthest_ > at;
+  }
 
   std::size_t length_at(std::size_t at) const {
     const std::uint8_t* const c = code_ + at;
@@ -247,12 +267,45 @@ class Loop {
   std::array<Source, 16> sources_{};
   Slots address_slots_, stored_slots_;
   unsigned loads_ = 0;
+  std::size_t farthest_ = 0;  // target of a jump inside the loop
+};
+
+// Tells instructions from bytes inside instructions.
+class Boundaries {
+ public:
+  Boundaries(const std::uint8_t* code, std::size_t bytes, std::uintptr_t address,
+             const FunctionsOf& functions)
+      : code_(code), bytes_(bytes), starts_{0} {
+    if (!functions) return;
+    for (const CodeRange& function : functions()) {
+      if (function.begin - address < bytes) starts_.push_back(function.begin - address);
+    }
+    std::ranges::sort(starts_);
+  }
+
+  // Whether instructions begin at both places. REQUIRES: first < last.
+  bool have(std::size_t first, std::size_t last) const {
+    bool has_first = false;
+    std::size_t at = *std::prev(std::ranges::upper_bound(starts_, first));
+    while (at < last) {
+      has_first = has_first || at == first;
+      at += std::max<std::size_t>(x86_64::length(code_ + at, bytes_ - at), 1);
+    }
+    return has_first && at == last;
+  }
+
+ private:
+  const std::uint8_t* const code_;
+  const std::size_t bytes_;
+  std::vector<std::size_t> starts_;  // of functions, ascending; 0 is one
 };
 
 }  // namespace
 
-bool has_spin_loops(const void* code, std::size_t bytes) noexcept {
+bool has_spin_loops(const void* code, std::size_t bytes, std::uintptr_t address,
+                    const FunctionsOf& functions) {
   const auto* const c = static_cast<const std::uint8_t*>(code);
+  std::optional<Boundaries> boundaries;
   for (std::size_t at = 0; at + 6 <= bytes; ++at) {
     std::int32_t distance = 0;
     if ((c[at] & 0xf0) == 0x70 || c[at] == 0xeb) {
@@ -263,7 +316,9 @@ bool has_spin_loops(const void* code, std::size_t bytes) noexcept {
     }
     const auto back = static_cast<std::size_t>(-static_cast<std::int64_t>(distance));
     if (distance >= 0 || back > loop_bytes_max || back > at) continue;
-    if (Loop(c, bytes).only_waits(at - back, at)) return true;
+    if (!Loop(c, bytes).only_waits(at - back, at)) continue;
+    if (!boundaries) boundaries.emplace(c, bytes, address, functions);
+    if (boundaries->have(at - back, at)) return true;
   }
   return false;
 }

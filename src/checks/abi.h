@@ -33,13 +33,13 @@
 #define MUSUBI_CHECKS_GRANULE_SHIFT_MAX 12
 
 /* Entries by number. Ranges are (address, bytes) and may be empty. */
-#define MUSUBI_CHECKS_ENTRY_READ 0        /* (address): one granule becomes readable */
-#define MUSUBI_CHECKS_ENTRY_WRITE 1       /* (address): one granule becomes writable */
-#define MUSUBI_CHECKS_ENTRY_READ_RANGE 2  /* a hint in hint mode, a check elsewhere */
+#define MUSUBI_CHECKS_ENTRY_READ 0       /* (address): one granule becomes readable */
+#define MUSUBI_CHECKS_ENTRY_WRITE 1      /* (address): one granule becomes writable */
+#define MUSUBI_CHECKS_ENTRY_READ_RANGE 2 /* a hint in hint mode, a check elsewhere */
 #define MUSUBI_CHECKS_ENTRY_WRITE_RANGE 3
-#define MUSUBI_CHECKS_ENTRY_OVERWRITE 4   /* every byte will be written before it is read */
-#define MUSUBI_CHECKS_ENTRY_WRITTEN 5     /* will not be written again before the next synchronisation */
-#define MUSUBI_CHECKS_ENTRIES 16          /* room; those without a name end the program */
+#define MUSUBI_CHECKS_ENTRY_OVERWRITE 4 /* every byte will be written before it is read */
+#define MUSUBI_CHECKS_ENTRY_WRITTEN 5   /* will not be written again before the next synchronisation */
+#define MUSUBI_CHECKS_ENTRIES 16        /* room; those without a name end the program */
 
 /* Offsets in the page, after the entries. */
 #define MUSUBI_CHECKS_PAGE_MAGIC 128         /* 8 bytes: MUSUBI_CHECKS_MAGIC */

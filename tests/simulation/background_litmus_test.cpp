@@ -229,12 +229,16 @@ Task<> come_back(Node& node, coherence::Touch touch) {
   EXPECT_EQ(outcome, coherence::FaultOutcome::open);
 }
 
+enum class Closed : std::uint8_t { before_the_hold, by_the_hold };
+
 // Node 0 changes word 0 of the block that node 1 has read.
-Task<> hold_while_one_comes_back(Stage& stage, coherence::Touch touch, coherence::Reread& reread) {
+Task<> hold_while_one_comes_back(Stage& stage, Closed closed, coherence::Touch touch,
+                                 coherence::Reread& reread) {
   Node& node = stage.node(1);
   EXPECT_EQ(co_await load(node, 0), 0u);
   co_await store(stage.node(0), 0, 1);
   co_await stage.node(0).release();
+  if (closed == Closed::before_the_hold) co_await node.acquire();
   co_await node.protocol().ordering().hold_openings();
   co_await node.acquire();
   EXPECT_EQ(node.protocol().ordering().reread_while_held(), coherence::Reread::nothing);
@@ -244,19 +248,22 @@ Task<> hold_while_one_comes_back(Stage& stage, coherence::Touch touch, coherence
   node.protocol().ordering().allow_openings();
 }
 
-coherence::Reread what_is_found(vm::Access wanted, std::size_t word) {
+coherence::Reread what_is_found(Closed closed, vm::Access wanted, std::size_t word) {
   Stage stage(calm(2), blocks);
   auto reread = coherence::Reread::looking;
   const std::uintptr_t address = stage.cluster().space().extent(BlockId{0}).address + 8 * word;
-  stage.play(0, hold_while_one_comes_back(stage, {wanted, address}, reread));
+  stage.play(0, hold_while_one_comes_back(stage, closed, {wanted, address}, reread));
   stage.finish();
   return reread;
 }
 
 TEST(BackgroundLitmus, OnlyLooksAtWordsThatHaveChangedAreTakenForWaits) {
-  EXPECT_EQ(what_is_found(vm::Access::read, 0), coherence::Reread::change);
-  EXPECT_EQ(what_is_found(vm::Access::read, 1), coherence::Reread::nothing);
-  EXPECT_EQ(what_is_found(vm::Access::write, 0), coherence::Reread::nothing);
+  using coherence::Reread, vm::Access;
+  EXPECT_EQ(what_is_found(Closed::by_the_hold, Access::read, 0), Reread::change);
+  EXPECT_EQ(what_is_found(Closed::by_the_hold, Access::read, 1), Reread::nothing);
+  EXPECT_EQ(what_is_found(Closed::by_the_hold, Access::write, 0), Reread::nothing);
+  EXPECT_EQ(what_is_found(Closed::before_the_hold, Access::read, 0), Reread::nothing)
+      << "a thread that waits could read the block until the hold began";
 }
 
 }  // namespace

@@ -93,6 +93,8 @@ struct Habits {
   std::uint8_t rests_left_out : 3;  // how often an atomic operation that brings the block here leaves it open
   bool copy_written : 1;            // the public copy, since CopyReclaim looked at it last
   bool was_evicted : 1;             // since the block was last used, because memory was short
+  // The hold of openings (Ground::openings_hold) during which the copy ended last; 0: none was in force.
+  std::uint8_t ended_in_hold : 6;
 };
 
 // The rank's own record, guarded by the block's gate. Zero bytes are the initial state, so an idle table

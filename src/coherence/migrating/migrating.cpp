@@ -59,7 +59,7 @@ struct Migrating::Parts {
 
   Ground ground;
   AcquiresInOrder acquires_in_order;
-  FaultGates holds;
+  FaultGates holds{ground};
   DeferredUpdates deferred{ground, acquires_in_order};
   Stacks stacks{ground, deferred};
   Versions versions{ground};

@@ -11,8 +11,8 @@ namespace musubi::coherence::rules {
 
 // The holds that stop faults at the moment (docs/decisions/order.md, docs/decisions/background.md).
 struct Holds {
-  bool writes;    // no block may be opened for writing
-  bool openings;  // no closed block may be opened
+  bool writes;            // no block may be opened for writing
+  std::uint8_t openings;  // not 0: the number of the hold during which no closed block may be opened
 };
 
 enum class FaultStep : std::uint8_t {
@@ -26,8 +26,10 @@ constexpr FaultStep fault_step(const Entry& e, vm::Access wanted, Holds holds) {
   if (e.copy.pinned || e.copy.state == State::writable) return FaultStep::none;
   if (wanted == vm::Access::write && holds.writes) return FaultStep::waits;
   if (is_valid(e)) return wanted == vm::Access::read ? FaultStep::none : FaultStep::opens;
-  if (!holds.openings) return FaultStep::fetches;
-  return e.habits.was_invalidated && wanted == vm::Access::read ? FaultStep::looks_waits : FaultStep::waits;
+  if (holds.openings == 0) return FaultStep::fetches;
+  // A thread that waits for a word reads it again and again: it could read the block until the hold began.
+  const bool comes_back = e.habits.ended_in_hold == holds.openings && wanted == vm::Access::read;
+  return comes_back ? FaultStep::looks_waits : FaultStep::waits;
 }
 
 // This rank has seen nothing of the block so far, as far as the entry tells.

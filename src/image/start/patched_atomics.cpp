@@ -171,8 +171,9 @@ Result<atomics::ObjectScan> scan_object(runtime::Runtime& runtime, const link_ma
   atomics::ObjectScan result{atomics::find_sites(code.value(), functions), false};
   for (const atomics::CodeRange& range : code.value()) {
     runtime.counters().add(trace::Counter::scanned_bytes, range.bytes);
-    result.has_spin_loops = result.has_spin_loops ||
-                            atomics::has_spin_loops(reinterpret_cast<const void*>(range.begin), range.bytes);
+    const void* const begin = reinterpret_cast<const void*>(range.begin);
+    result.has_spin_loops =
+        result.has_spin_loops || atomics::has_spin_loops(begin, range.bytes, range.begin, functions);
   }
   kept.keep(identity, code.value(), result);
   return result;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -13,7 +14,7 @@ bool found_in(const std::vector<std::uint8_t>& loop) {
   constexpr std::size_t around = 16;
   std::vector<std::uint8_t> code(around + loop.size() + around, 0x90);
   for (std::size_t i = 0; i < loop.size(); ++i) code[around + i] = loop[i];
-  return has_spin_loops(code.data(), code.size());
+  return has_spin_loops(code.data(), code.size(), 0);
 }
 
 TEST(SpinLoops, AWaitForAGlobal) {
@@ -54,9 +55,36 @@ TEST(SpinLoops, NoWaitIsALoopThatWrites) {
   EXPECT_FALSE(found_in({0x8b, 0x02, 0x89, 0x01, 0x85, 0xc0, 0x75, 0xf8}));
 }
 
+TEST(SpinLoops, NoWaitIsCodeThatLeavesBeforeItJumpsBack) {
+  // xor %eax,%eax; jmp out; mov (%rdx),%ecx; test %ecx,%ecx; jle: a branch back to other code
+  EXPECT_FALSE(found_in({0x31, 0xc0, 0xeb, 0x0e, 0x8b, 0x0a, 0x85, 0xc9, 0x7e, 0xf6}));
+  // mov (%rdx),%eax; test %eax,%eax; je next; jmp out; next: cmpl $0,(%rsi); je: not optimised
+  EXPECT_TRUE(found_in({0x8b, 0x02, 0x85, 0xc0, 0x74, 0x02, 0xeb, 0x0e, 0x83, 0x3e, 0x00, 0x74, 0xf3}));
+}
+
+TEST(SpinLoops, NoWaitStoresThroughTheFramePointerAsAnyRegister) {
+  // mov 8(%rbp),%eax; mov %eax,16(%rbp); test %eax,%eax; je
+  EXPECT_FALSE(found_in({0x8b, 0x45, 0x08, 0x89, 0x45, 0x10, 0x85, 0xc0, 0x74, 0xf6}));
+}
+
 TEST(SpinLoops, NoWaitIsALoopWithoutALoad) {
   // cmpl $0,-8(%rbp); jne
   EXPECT_FALSE(found_in({0x83, 0x7d, 0xf8, 0x00, 0x75, 0xfa}));
+}
+
+// cmp -0x43(%rax),%ebx; js, found inside two instructions of a library: every program that loaded it kept
+// order from its start.
+TEST(SpinLoops, NoWaitBeginsInsideAnInstruction) {
+  const std::vector<std::uint8_t> inside{0x3b, 0x58, 0xbd, 0x78, 0xfb};
+  EXPECT_TRUE(found_in(inside));
+  // mov $immediate,%eax, with the loop's first bytes as its immediate
+  std::vector<std::uint8_t> code(64, 0x90);
+  code[20] = 0xb8;
+  std::ranges::copy(inside, code.begin() + 21);
+  EXPECT_FALSE(has_spin_loops(code.data(), code.size(), 0));
+  const std::uintptr_t address = 0x1000;
+  const auto functions = [] { return std::vector<CodeRange>{{address + 21, 0}, {address + 40, 8}}; };
+  EXPECT_TRUE(has_spin_loops(code.data(), code.size(), address, functions)) << "a function begins there";
 }
 
 TEST(SpinLoops, AnyBytesMayBeGiven) {
@@ -65,7 +93,7 @@ TEST(SpinLoops, AnyBytesMayBeGiven) {
   for (unsigned round = 0; round < 200; ++round) {
     for (std::uint8_t& byte : bytes)
       byte = static_cast<std::uint8_t>((seed = seed * 1664525 + 1013904223) >> 24);
-    (void)has_spin_loops(bytes.data(), bytes.size());
+    (void)has_spin_loops(bytes.data(), bytes.size(), 0);
   }
 }
 

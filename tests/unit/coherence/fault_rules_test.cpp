@@ -32,13 +32,16 @@ TEST(Faults, WaitWhileTheyAreHeld) {
   using enum FaultStep;
   const auto read = vm::Access::read, write = vm::Access::write;
   Entry e = in_state(State::invalid_clean);
-  EXPECT_EQ(fault_step(e, write, {.writes = true, .openings = false}), waits);
-  EXPECT_EQ(fault_step(e, read, {.writes = true, .openings = false}), fetches);
-  EXPECT_EQ(fault_step(e, read, {.writes = false, .openings = true}), waits);
+  EXPECT_EQ(fault_step(e, write, {.writes = true, .openings = 0}), waits);
+  EXPECT_EQ(fault_step(e, read, {.writes = true, .openings = 0}), fetches);
+  EXPECT_EQ(fault_step(e, read, {.writes = false, .openings = 2}), waits);
   e.habits.was_invalidated = true;
-  EXPECT_EQ(fault_step(e, read, {.writes = false, .openings = true}), looks_waits);
-  EXPECT_EQ(fault_step(e, write, {.writes = false, .openings = true}), waits);
-  EXPECT_EQ(fault_step(in_state(State::readable_clean), write, {.writes = false, .openings = true}), opens);
+  e.habits.ended_in_hold = 1;
+  EXPECT_EQ(fault_step(e, read, {.writes = false, .openings = 2}), waits) << "it was closed before";
+  e.habits.ended_in_hold = 2;
+  EXPECT_EQ(fault_step(e, read, {.writes = false, .openings = 2}), looks_waits);
+  EXPECT_EQ(fault_step(e, write, {.writes = false, .openings = 2}), waits);
+  EXPECT_EQ(fault_step(in_state(State::readable_clean), write, {.writes = false, .openings = 2}), opens);
 }
 
 TEST(Faults, TakeNeighboursAlongThatWereUsed) {

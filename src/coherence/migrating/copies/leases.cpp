@@ -59,6 +59,7 @@ void Leases::end_copy(HeldBlock& b) {
   }
   ground_.count(Counter::invalidations);
   e.habits.was_invalidated = true;
+  e.habits.ended_in_hold = ground_.openings_hold.load() & 0x3f;
   if (!rules::is_worth_fetching_ahead(e, ground_.parameters)) e.habits.wanted = false;
   const State next = rules::when_invalidated(e.copy.state, ground_.may_differ_from_twin(e));
   if (e.copy.state == State::writable && next == State::invalid_clean) e.published.equals = true;

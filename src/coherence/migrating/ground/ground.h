@@ -205,7 +205,8 @@ struct Ground {
   Signature& signature;
   Gate release_gate;  // one release at a time
   Quiescence quiescence;
-  std::atomic<bool> alone{false};  // Ordering::set_alone()
+  std::atomic<bool> alone{false};              // Ordering::set_alone()
+  std::atomic<std::uint8_t> openings_hold{0};  // the hold in force (FaultGates::hold_openings()), or 0
   ComparisonCost comparison_cost;
   BlockList dirty;
   BlockList sleepers;  // all blocks that sleep, and some that slept

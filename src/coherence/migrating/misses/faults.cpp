@@ -100,9 +100,9 @@ Task<bool> Faults::make_writable(HeldBlock& b) {
   co_return true;
 }
 
-// A thread is back at a block that was closed, and waits. The bytes are fetched now, and stay closed. If the
-// thread's word is unchanged, the thread either does not wait for this block or must go on waiting. If bytes
-// have come already, the value that the thread saw is unknown.
+// A thread is back at a block that was open until the hold closed it. The bytes are fetched now, and stay
+// closed. If the thread's word is unchanged, the thread either does not wait for this block or must go on
+// waiting. If bytes have come already, the value that the thread saw is unknown.
 Task<> Faults::look_while_held(HeldBlock& b, std::uintptr_t address) {
   MUSUBI_CHECK(!rules::is_valid(b.entry));
   constexpr std::size_t word_bytes = sizeof(std::uint64_t);

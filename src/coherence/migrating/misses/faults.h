@@ -20,7 +20,9 @@ namespace musubi::coherence::migrating {
 // background all openings of closed blocks (docs/decisions/background.md).
 class FaultGates {
  public:
-  rules::Holds now() const noexcept { return {writes_.load(), openings_.load()}; }
+  explicit FaultGates(Ground& ground) : ground_(ground) {}
+
+  rules::Holds now() const noexcept { return {writes_.load(), ground_.openings_hold.load()}; }
 
   // Takes effect for tasks that enter a gate from now on.
   void hold_writes(bool held) noexcept { writes_.store(held); }
@@ -30,16 +32,18 @@ class FaultGates {
     auto pass = co_await openings_gate_.enter();
     openings_held_.emplace(std::move(pass));
     change_.store(false);
-    openings_.store(true);
+    number_ = number_ % numbers + 1;
+    ground_.openings_hold.store(number_);
   }
   void allow_openings() noexcept {
     MUSUBI_CHECK(openings_held_.has_value());
-    openings_.store(false);
+    ground_.openings_hold.store(0);
     openings_held_.reset();
   }
   Task<> end_of_openings_held() { auto pass = co_await openings_gate_.enter(); }
 
-  // A thread that is back at a closed block looks whether the word at its address has changed.
+  // A thread that is back at a block that the hold found open looks whether the word at its address has
+  // changed.
   void begin_look() noexcept { looks_.fetch_add(1); }
   void end_look(bool found_change) noexcept {
     if (found_change) change_.store(true);
@@ -52,8 +56,11 @@ class FaultGates {
   }
 
  private:
-  std::atomic<bool> writes_{false};    // no block may be opened for writing
-  std::atomic<bool> openings_{false};  // no closed block may be opened
+  static constexpr std::uint8_t numbers = 63;  // those that Habits::ended_in_hold can hold
+
+  Ground& ground_;
+  std::atomic<bool> writes_{false};  // no block may be opened for writing
+  std::uint8_t number_ = 0;          // of the last hold of openings
   std::atomic<std::uint32_t> looks_{0};
   std::atomic<bool> change_{false};
   Gate openings_gate_;  // for tasks that wait for the end of a hold

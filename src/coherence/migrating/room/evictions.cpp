@@ -92,7 +92,8 @@ Task<bool> Evictions::evict(HeldBlock& b) {
   Entry& e = b.entry;
   e.copy.state = State::invalid_clean;
   e.came_in = 0;
-  e.habits.was_invalidated = false;  // a thread that comes back to it does not wait for a change
+  e.habits.was_invalidated = false;
+  e.habits.ended_in_hold = 0;  // a thread that comes back to it does not wait for a change
   e.published.equals = false;
   e.published.given_up = false;  // the writes of this rank are released
   forget_public_copy(b);
