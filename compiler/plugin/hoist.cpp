@@ -1,0 +1,127 @@
+#include "hoist.h"
+
+#include "emit.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+
+namespace musubi::compiler {
+
+namespace {
+
+// Longer expressions cost more before the loop than a fault.
+constexpr unsigned kExpressionSizeMax = 64;
+constexpr size_t kGuardsMax = 4;
+
+bool is_too_long(const Range& range) {
+  bool too_long = range.begin->getExpressionSize() > kExpressionSizeMax ||
+                  range.end->getExpressionSize() > kExpressionSizeMax || range.guards.size() > kGuardsMax;
+  for (const Guard& guard : range.guards)
+    for (const Comparison& comparison : guard)
+      too_long |= comparison.left->getExpressionSize() > kExpressionSizeMax ||
+                  comparison.right->getExpressionSize() > kExpressionSizeMax;
+  return too_long;
+}
+
+}  // namespace
+
+Hoisted Hoister::out_of(const LoopFacts& facts, const Range& range) const {
+  Hoisted hoisted{range, ""};
+  if (!evolution_.isLoopInvariant(range.base, facts.loop)) {
+    hoisted.hindrance = "the address comes from memory or a call in the loop";
+    return hoisted;
+  }
+  hoisted.range.guards.clear();
+  hoisted.range.covered_by.clear();
+  hoisted.range.cover.reset();
+  hoisted.range.apart.clear();
+  hoisted.range.is_one = false;
+  hoisted.range.place = facts.loop->getLoopPreheader()->getTerminator();
+  hoisted.range.loop = facts.loop;
+  hoisted.hindrance = take_guards(facts, range, hoisted.range);
+  if (hoisted.hindrance.empty()) hoisted.hindrance = take_hull(facts, range, hoisted);
+  if (hoisted.hindrance.empty() && is_too_long(hoisted.range))
+    hoisted.hindrance = "the expressions of its bounds are too long";
+  return hoisted;
+}
+
+llvm::StringRef Hoister::take_guards(const LoopFacts& facts, const Range& from, Range& range) const {
+  // The branch that decides whether an inner loop has an iteration at all: its hull is empty otherwise.
+  const llvm::BranchInst* of_inner = from.loop == nullptr ? nullptr : from.loop->getLoopGuardBranch();
+  Conditions conditions =
+      conditions_of(*from.place->getParent(), *facts.loop, of_inner, dominators_, evolution_);
+  bool varies = false;
+  if (!conditions.complete) varies = true;
+  conditions.guards.append(from.guards.begin(), from.guards.end());
+  for (const Guard& guard : conditions.guards) {
+    Guard before = guard_before(guard, *facts.loop, facts.last, evolution_, varies);
+    if (!before.empty()) {
+      range.guards.push_back(std::move(before));
+      continue;
+    }
+    conditions.complete = false;
+    varies = true;
+  }
+  if (!varies) return "";
+  range.whole = false;
+  range.conditional = true;
+  if (range.writes && (from.is_one || !conditions.only_of_branch || !conditions.complete))
+    return "the write does not happen in each iteration";
+  // The bounds of an inner loop mean nothing where its guard does not hold.
+  if (!from.is_one && !conditions.complete) return "the inner loop does not run in each iteration";
+  return "";
+}
+
+bool Hoister::has_sign(const llvm::SCEV* step) const {
+  return evolution_.isKnownNonNegative(step) || evolution_.isKnownNonPositive(step);
+}
+
+// The bound of a step with an unknown sign is that of a rising one: judge_stride makes it a guard.
+const llvm::SCEV* Hoister::lower(const Ends& ends) const {
+  return evolution_.isKnownNonPositive(ends.step) ? ends.last : ends.first;
+}
+
+const llvm::SCEV* Hoister::upper(const Ends& ends) const {
+  return evolution_.isKnownNonPositive(ends.step) ? ends.first : ends.last;
+}
+
+llvm::StringRef Hoister::take_hull(const LoopFacts& facts, const Range& from, Hoisted& hoisted) const {
+  Range& range = hoisted.range;
+  const Ends begin = ends_of(from.begin, *facts.loop, facts.last, evolution_);
+  const Ends end = ends_of(from.end, *facts.loop, facts.last, evolution_);
+  if (begin.step == nullptr || end.step == nullptr) return "the address is not affine in the loop";
+  range.begin = lower(begin);
+  range.end = upper(end);
+  if (begin.step->isZero() && end.step->isZero()) return "";
+  // A triangle whose sides rise or fall by numbers known at run time would need a guard for each.
+  if (begin.step != end.step && !(has_sign(begin.step) && has_sign(end.step)))
+    return "the direction of the address is not known before the loop";
+  const llvm::SCEV* bytes;
+  if (begin.step == end.step) {
+    bytes = evolution_.getMinusSCEV(begin.first, end.first);
+    bytes = evolution_.getNegativeSCEV(bytes);
+  } else {  // a triangle
+    bytes = evolution_.getSMaxExpr(evolution_.getMinusSCEV(end.first, begin.first),
+                                   evolution_.getMinusSCEV(end.last, begin.last));
+  }
+  const llvm::SCEV* step = begin.step->isZero() ? end.step : begin.step;
+  // Where the sign is unknown, a falling step is a large number without sign, and so not dense.
+  const llvm::SCEV* stride =
+      evolution_.isKnownNonPositive(step) ? evolution_.getNegativeSCEV(step) : step;
+  range.whole &= begin.step == end.step && stride == bytes;
+  if (!llvm::isa<llvm::SCEVConstant>(step)) range.conditional |= from.conditional;
+  return judge_stride(from, stride, bytes, hoisted);
+}
+
+llvm::StringRef Hoister::judge_stride(const Range& from, const llvm::SCEV* stride, const llvm::SCEV* bytes,
+                                      Hoisted& hoisted) const {
+  const llvm::SCEV* granule = evolution_.getConstant(stride->getType(), kGranuleBytes);
+  const llvm::SCEV* twice = evolution_.getMulExpr(bytes, evolution_.getConstant(bytes->getType(), 2));
+  const llvm::SCEV* limit = evolution_.getUMaxExpr(granule, twice);
+  if (hoisted.range.whole || evolution_.isKnownPredicate(llvm::CmpInst::ICMP_ULE, stride, limit)) return "";
+  if (evolution_.isKnownPredicate(llvm::CmpInst::ICMP_UGT, stride, limit))
+    return "most of the bytes between two iterations are not touched";
+  hoisted.range.guards.push_back({{llvm::CmpInst::ICMP_ULE, stride, limit}});
+  hoisted.may_be_sparse = !from.is_one;
+  return "";
+}
+
+}  // namespace musubi::compiler

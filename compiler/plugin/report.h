@@ -1,0 +1,31 @@
+#pragma once
+
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/Support/JSON.h"
+#include "plan.h"
+
+namespace musubi::compiler {
+
+// The findings of one module, as remarks of the compiler (-Rpass=musubi, -Rpass-missed=musubi) and as one
+// line of JSON.
+class Report {
+ public:
+  explicit Report(const llvm::Module& module) : module_(module) {}
+
+  // Before the plan is carried out, which changes the places.
+  void describe(const Plan& plan, llvm::ScalarEvolution& evolution);
+  // The ranges that were emitted, a part of those described, and the accesses left.
+  void add(const llvm::Function& function, const Plan& plan, llvm::OptimizationRemarkEmitter& remarks);
+  // Appends the line to a file. Result: an empty text, or the error.
+  std::string append_to(const std::string& path) const;
+
+ private:
+  const llvm::Module& module_;
+  llvm::DenseMap<const llvm::Instruction*, std::string>
+      texts_;  // by the first access of a range and its kind
+  llvm::DenseMap<const llvm::Instruction*, std::string> write_texts_;
+  llvm::json::Array ranges_;
+  llvm::json::Array left_;
+};
+
+}  // namespace musubi::compiler

@@ -1,0 +1,44 @@
+#include "options.h"
+
+#include <sstream>
+
+namespace musubi::wrapper {
+
+namespace {
+
+// Result: whether the argument is one of the wrapper's; `refusal` is set if it is a wrong one.
+bool take(const std::string& argument, Options& options, std::string& refusal) {
+  const std::string report = "--musubi-report=";
+  if (argument == "--musubi=hint" || argument == "--musubi=off") {
+    options.checks = argument == "--musubi=hint";
+  } else if (argument == "--musubi-report") {
+    options.remarks = true;
+  } else if (argument.starts_with(report) && argument.size() > report.size()) {
+    options.report_file = argument.substr(report.size());
+  } else if (argument == "--musubi-help") {
+    options.help = true;
+  } else if (argument.starts_with("--musubi")) {
+    refusal =
+        "there is no option " + argument + "; give --musubi=hint, --musubi=off or --musubi-report[=FILE]";
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string take_options(const char* variable, std::vector<std::string>& arguments, Options& options) {
+  std::string refusal;
+  std::istringstream words(variable == nullptr ? "" : variable);
+  for (std::string word; words >> word;) {
+    if (!take(word, options, refusal) && refusal.empty())
+      refusal = "MUSUBI_CC_OPTIONS has " + word + ", which is no option of musubi-cc";
+  }
+  std::erase_if(arguments, [&](const std::string& argument) { return take(argument, options, refusal); });
+  if (options.report_file.find(';') != std::string::npos)
+    refusal = "--musubi-report takes no file name with a semicolon";
+  return refusal;
+}
+
+}  // namespace musubi::wrapper
