@@ -104,8 +104,7 @@ llvm::StringRef Hoister::take_hull(const LoopFacts& facts, const Range& from, Ho
   }
   const llvm::SCEV* step = begin.step->isZero() ? end.step : begin.step;
   // Where the sign is unknown, a falling step is a large number without sign, and so not dense.
-  const llvm::SCEV* stride =
-      evolution_.isKnownNonPositive(step) ? evolution_.getNegativeSCEV(step) : step;
+  const llvm::SCEV* stride = evolution_.isKnownNonPositive(step) ? evolution_.getNegativeSCEV(step) : step;
   range.whole &= begin.step == end.step && stride == bytes;
   if (!llvm::isa<llvm::SCEVConstant>(step)) range.conditional |= from.conditional;
   return judge_stride(from, stride, bytes, hoisted);
