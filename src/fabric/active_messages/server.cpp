@@ -29,8 +29,8 @@ std::size_t whole_words(const std::byte* remote, std::size_t bytes, std::size_t 
 
 Server::Server(Transport& transport, const Target& own)
     : transport_(transport), own_(own), clients_(transport.ranks()) {
-  auto memory =
-      os::Mapping::anywhere((request_buffer_bytes + reply_bytes) * clients_.size(), os::Protection::read_write);
+  auto memory = os::Mapping::anywhere((request_buffer_bytes + reply_bytes) * clients_.size(),
+                                      os::Protection::read_write);
   MUSUBI_CHECK(memory.ok(), "%s", memory.error().message.c_str());
   memory_ = std::move(memory).value();
   std::byte* next = memory_.data();
