@@ -70,17 +70,16 @@ llvm::StringRef Hoister::take_guards(const LoopFacts& facts, const Range& from, 
   return "";
 }
 
-bool Hoister::has_sign(const llvm::SCEV* step) const {
-  return evolution_.isKnownNonNegative(step) || evolution_.isKnownNonPositive(step);
-}
-
-// The bound of a step with an unknown sign is that of a rising one: judge_stride makes it a guard.
 const llvm::SCEV* Hoister::lower(const Ends& ends) const {
-  return evolution_.isKnownNonPositive(ends.step) ? ends.last : ends.first;
+  if (evolution_.isKnownNonNegative(ends.step)) return ends.first;
+  if (evolution_.isKnownNonPositive(ends.step)) return ends.last;
+  return evolution_.getSMinExpr(ends.first, ends.last);
 }
 
 const llvm::SCEV* Hoister::upper(const Ends& ends) const {
-  return evolution_.isKnownNonPositive(ends.step) ? ends.first : ends.last;
+  if (evolution_.isKnownNonNegative(ends.step)) return ends.last;
+  if (evolution_.isKnownNonPositive(ends.step)) return ends.first;
+  return evolution_.getSMaxExpr(ends.first, ends.last);
 }
 
 llvm::StringRef Hoister::take_hull(const LoopFacts& facts, const Range& from, Hoisted& hoisted) const {
@@ -91,9 +90,6 @@ llvm::StringRef Hoister::take_hull(const LoopFacts& facts, const Range& from, Ho
   range.begin = lower(begin);
   range.end = upper(end);
   if (begin.step->isZero() && end.step->isZero()) return "";
-  // A triangle whose sides rise or fall by numbers known at run time would need a guard for each.
-  if (begin.step != end.step && !(has_sign(begin.step) && has_sign(end.step)))
-    return "the direction of the address is not known before the loop";
   const llvm::SCEV* bytes;
   if (begin.step == end.step) {
     bytes = evolution_.getMinusSCEV(begin.first, end.first);
@@ -103,8 +99,9 @@ llvm::StringRef Hoister::take_hull(const LoopFacts& facts, const Range& from, Ho
                                    evolution_.getMinusSCEV(end.last, begin.last));
   }
   const llvm::SCEV* step = begin.step->isZero() ? end.step : begin.step;
-  // Where the sign is unknown, a falling step is a large number without sign, and so not dense.
-  const llvm::SCEV* stride = evolution_.isKnownNonPositive(step) ? evolution_.getNegativeSCEV(step) : step;
+  const llvm::SCEV* stride = evolution_.isKnownNonNegative(step)   ? step
+                             : evolution_.isKnownNonPositive(step) ? evolution_.getNegativeSCEV(step)
+                                                                   : evolution_.getAbsExpr(step, false);
   range.whole &= begin.step == end.step && stride == bytes;
   if (!llvm::isa<llvm::SCEVConstant>(step)) range.conditional |= from.conditional;
   return judge_stride(from, stride, bytes, hoisted);

@@ -25,7 +25,6 @@ class Hoister {
   llvm::StringRef take_hull(const LoopFacts& facts, const Range& from, Hoisted& hoisted) const;
   llvm::StringRef judge_stride(const Range& from, const llvm::SCEV* stride, const llvm::SCEV* bytes,
                                Hoisted& hoisted) const;
-  bool has_sign(const llvm::SCEV* step) const;
   const llvm::SCEV* lower(const Ends& ends) const;
   const llvm::SCEV* upper(const Ends& ends) const;
 
