@@ -90,6 +90,8 @@ function(musubi_test name)
   elseif(NOT "budget" IN_LIST TEST_LABELS)
     add_dependencies(tests_of_threads ${name})
   endif()
+  # Its few sources may use the same names.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   list(TRANSFORM TEST_DEPENDS PREPEND musubi_)
   target_link_libraries(${name} PRIVATE musubi_flags ${TEST_DEPENDS} GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})

@@ -22,5 +22,6 @@ inline constexpr fabric::ProcedureId merge_procedure{3};
 inline constexpr fabric::ProcedureId signature_procedure{4};
 inline constexpr fabric::ProcedureId copy_procedure{5};
 inline constexpr fabric::ProcedureId overwrite_procedure{6};
+inline constexpr fabric::ProcedureId thread_barrier_procedure{7};  // sync/thread_barriers.h
 
 }  // namespace musubi::coherence

@@ -14,6 +14,7 @@ namespace musubi::sync {
 namespace {
 
 using coherence::control_region;
+using coherence::thread_barrier_procedure;
 
 // The verdicts of an arrival. `complete`: the result is the links of the threads that waited.
 constexpr fabric::Verdict waits = 1, complete = 2, busy = 3, full = 4;

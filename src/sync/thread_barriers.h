@@ -25,8 +25,6 @@
 
 namespace musubi::sync {
 
-inline constexpr fabric::ProcedureId thread_barrier_procedure{6};
-
 // The barriers of a home in which threads wait. Zeroed memory is an empty table.
 struct ThreadBarrierTable {
   static constexpr std::size_t places = 128;
