@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "checks/abi.h"
 #include "checks/x86_64_entry.h"
 #include "os/errno_kept.h"
+#include "os/system_call.h"
 
 namespace musubi::checks {
 namespace {
@@ -32,6 +34,11 @@ constexpr const char* page_in_use =
 constexpr const char* table_in_use =
     "the addresses of the table of compiled checks are in use: by a sanitizer, or by a program that maps "
     "memory at fixed addresses";
+
+// The C library's function answers for the job: in a finished program's ranks, by the first rank's number.
+pid_t this_process() noexcept {
+  return static_cast<pid_t>(os::system_call(SYS_getpid));
+}
 
 // Result: false if something is mapped there.
 Result<bool> map(std::uintptr_t address, std::size_t bytes, int protection) {
@@ -58,7 +65,7 @@ bool is_page_of(unsigned granule_shift) {
   iovec to{&head, sizeof head};
   iovec from{reinterpret_cast<void*>(std::uintptr_t{MUSUBI_CHECKS_PAGE + MUSUBI_CHECKS_PAGE_MAGIC}),
              sizeof head};
-  if (::process_vm_readv(::getpid(), &to, 1, &from, 1, 0) != sizeof head) return false;
+  if (::process_vm_readv(this_process(), &to, 1, &from, 1, 0) != sizeof head) return false;
   return head.magic == MUSUBI_CHECKS_MAGIC && head.abi == MUSUBI_CHECKS_ABI &&
          head.granule_shift == granule_shift;
 }
@@ -100,7 +107,7 @@ Result<void> open_contract(unsigned granule_shift) {
 }
 
 void attach(CheckSink& sink) noexcept {
-  attachment.process.store(::getpid());
+  attachment.process.store(this_process());
   attachment.sink.store(&sink);
 }
 void detach() noexcept {
@@ -112,7 +119,7 @@ extern "C" __attribute__((visibility("hidden"), used)) void musubi_checks_serve(
     std::uint64_t entry, std::uintptr_t address, std::uint64_t bytes) noexcept {
   CheckSink* const sink = attachment.sink.load();
   const os::ErrnoKept kept;
-  if (sink == nullptr || attachment.process.load() != ::getpid()) return;
+  if (sink == nullptr || attachment.process.load() != this_process()) return;
   switch (entry) {
     case MUSUBI_CHECKS_ENTRY_READ:
       return sink->before_reading({address, 1});

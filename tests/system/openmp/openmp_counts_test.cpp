@@ -105,6 +105,22 @@ TEST(Counts, AFarDynamicLoopTakesFewTripsForItsChunks) {
   EXPECT_LT(far, loops * 80 + at_beginning_max);
 }
 
+long signals_of(const std::vector<std::string>& arguments) {
+  LaunchedJob::Options options = job_of({2}, "announced_ranges", arguments);
+  options.arguments.insert(options.arguments.begin() + 1, {"--stats", "--set", "background_sync=0"});
+  LaunchedJob job(options);
+  EXPECT_EQ(job.wait(), 0) << job.error();
+  return sum_of(job.error(), "fault_signals");
+}
+
+// The entries took the ranks other than the first for children made by fork.
+TEST(Counts, AnnouncedRangesSaveTheFaultsOfAllRanks) {
+  constexpr long parts_of_each = 8;
+  const long without = signals_of({});
+  EXPECT_GT(without, 2 * 4 * parts_of_each);
+  EXPECT_LT(signals_of({"announced"}), without / 3);
+}
+
 long lone_atomics_of(std::vector<std::string> arguments) {
   LaunchedJob::Options options = job_of({2}, "serial_synchronisation", std::move(arguments));
   options.arguments.insert(options.arguments.begin() + 1, "--stats");
