@@ -1,34 +1,20 @@
 // Accesses that the program announces before it makes them, on real pages: by counts of faults, of blocks
 // that come and of bytes that move.
-#include <unistd.h>
-
 #include <cstdint>
-#include <cstdio>
-#include <string_view>
-#include <utility>
 #include <vector>
 
-#include "runtime/join_job.h"
+#include "tests/system/runtime/cases.h"
 
 using namespace musubi;
+using namespace musubi::test;
 using trace::Counter;
 
 namespace {
 
-runtime::Runtime* job = nullptr;
 constexpr std::size_t block_bytes = 4096, blocks = 1024, block_words = block_bytes / sizeof(std::uint64_t);
 
-void expect(const char* what, std::uint64_t found, std::uint64_t expected) {
-  if (found == expected) return;
-  std::fprintf(stderr, "rank %u: %s: %lu, not %lu\n", job->self().value, what, found, expected);
-  job->ending().abort(1, what);
-}
 void expect_at_most(const char* what, std::uint64_t found, std::uint64_t most) {
   if (found > most) expect(what, found, most);
-}
-void meet() {
-  runtime::BarrierPayload nothing{};
-  job->synchronization().barrier(nothing);
 }
 std::uint64_t* add(coherence::Policy policy, vm::InitialHome placement = vm::InitialHome::one_rank) {
   runtime::SegmentRequest request{blocks * block_bytes, block_bytes, placement};
@@ -174,22 +160,9 @@ void private_memory() {
 }  // namespace
 
 int main(int, char** arguments) {
-  auto settings = runtime::read_settings();
-  auto bootstrap = runtime::join_job();
-  if (!settings || !bootstrap) return 2;
-  auto started =
-      runtime::start_runtime(settings.value(), std::move(bootstrap).value(), {.adds_segments = true});
-  if (!started) {
-    std::fprintf(stderr, "%s\n", started.error().message.c_str());
-    return 3;
-  }
-  job = started.value().get();
-  const std::string_view name = arguments[1];
-  if (name == "scattered") scattered();
-  if (name == "consecutive") consecutive();
-  if (name == "overwritten") each_policy();
-  if (name == "private_memory") private_memory();
-  meet();
-  job->ending().finish(0);
-  ::_exit(0);
+  constexpr Case cases[] = {{"scattered", scattered},
+                            {"consecutive", consecutive},
+                            {"overwritten", each_policy},
+                            {"private_memory", private_memory}};
+  return run_case(arguments, cases);
 }

@@ -4,12 +4,9 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <string_view>
-#include <utility>
 
 #include "checks/abi.h"
-#include "runtime/join_job.h"
+#include "tests/system/runtime/cases.h"
 
 #define TEXT_OF(value) #value
 #define TEXT(value) TEXT_OF(value)
@@ -26,22 +23,12 @@ NOTE(CONTRACT, GRANULE);
 NOTE(1, 9);
 
 using namespace musubi;
+using namespace musubi::test;
 using trace::Counter;
 
 namespace {
 
-runtime::Runtime* job = nullptr;
 constexpr std::size_t block_bytes = 4096, blocks = 512, block_words = block_bytes / sizeof(std::uint64_t);
-
-void expect(const char* what, std::uint64_t found, std::uint64_t expected) {
-  if (found == expected) return;
-  std::fprintf(stderr, "rank %u: %s: %lu, not %lu\n", job->self().value, what, found, expected);
-  job->ending().abort(1, what);
-}
-void meet() {
-  runtime::BarrierPayload nothing{};
-  job->synchronization().barrier(nothing);
-}
 
 std::uint8_t state(const volatile void* address) {
   const auto* const table =
@@ -135,22 +122,9 @@ void elsewhere() {
 }  // namespace
 
 int main(int, char** arguments) {
-  auto settings = runtime::read_settings();
-  auto bootstrap = runtime::join_job();
-  if (!settings || !bootstrap) return 2;
-  auto started =
-      runtime::start_runtime(settings.value(), std::move(bootstrap).value(), {.adds_segments = true});
-  if (!started) {
-    std::fprintf(stderr, "%s\n", started.error().message.c_str());
-    return 125;
-  }
-  job = started.value().get();
-  const std::string_view name = arguments[1];
-  if (name == "points") points();
-  if (name == "ranges") ranges();
-  if (name == "elsewhere") elsewhere();
-  if (name == "no_name") call<MUSUBI_CHECKS_ENTRIES - 1>(nullptr, 0);
-  meet();
-  job->ending().finish(0);
-  ::_exit(0);
+  constexpr Case cases[] = {{"points", points},
+                            {"ranges", ranges},
+                            {"elsewhere", elsewhere},
+                            {"no_name", [] { call<MUSUBI_CHECKS_ENTRIES - 1>(nullptr, 0); }}};
+  return run_case(arguments, cases);
 }

@@ -1,34 +1,21 @@
 // Segments of the policy `entry` on real pages: updates passed by locks, consistency made by barriers.
-#include <unistd.h>
-
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
-#include <string_view>
 #include <thread>
 #include <vector>
 
-#include "runtime/join_job.h"
 #include "runtime/start/address_plan.h"
+#include "tests/system/runtime/cases.h"
 
 using namespace musubi;
+using namespace musubi::test;
 
 namespace {
 
 using trace::Counter;
 
 constexpr std::size_t page = 4096;
-runtime::Runtime* job = nullptr;
 
-void expect(const char* what, std::uint64_t found, std::uint64_t expected) {
-  if (found == expected) return;
-  std::fprintf(stderr, "rank %u: %s: %lu, not %lu\n", job->self().value, what, found, expected);
-  job->ending().abort(1, what);
-}
-void meet() {
-  runtime::BarrierPayload nothing{};
-  job->synchronization().barrier(nothing);
-}
 const vm::Segment& add(std::size_t bytes, std::uint32_t element_bytes = 0) {
   runtime::SegmentRequest request{bytes, page};
   request.policy = coherence::Policy::entry;
@@ -264,27 +251,8 @@ void many_runs() {
 }  // namespace
 
 int main(int, char** arguments) {
-  auto settings = runtime::read_settings();
-  auto bootstrap = runtime::join_job();
-  if (!settings || !bootstrap) return 2;
-  auto started =
-      runtime::start_runtime(settings.value(), std::move(bootstrap).value(), {.adds_segments = true});
-  if (!started) {
-    std::fprintf(stderr, "%s\n", started.error().message.c_str());
-    return 3;
-  }
-  job = started.value().get();
-  const std::string_view name = arguments[1];
-  if (name == "locks") locks();
-  if (name == "barriers") barriers();
-  if (name == "elements") elements();
-  if (name == "managers") managers();
-  if (name == "unused") unused();
-  if (name == "atomics") atomics();
-  if (name == "conditions") conditions();
-  if (name == "threads") threads();
-  if (name == "many_runs") many_runs();
-  meet();
-  job->ending().finish(0);
-  ::_exit(0);
+  constexpr Case cases[] = {{"locks", locks},           {"barriers", barriers}, {"elements", elements},
+                            {"managers", managers},     {"unused", unused},     {"atomics", atomics},
+                            {"conditions", conditions}, {"threads", threads},   {"many_runs", many_runs}};
+  return run_case(arguments, cases);
 }

@@ -1,32 +1,16 @@
 // Segments created while the job runs: each with its own blocks, placement and policy, on real pages.
-#include <unistd.h>
-
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
-#include <string_view>
 #include <vector>
 
-#include "runtime/join_job.h"
 #include "runtime/start/address_plan.h"
+#include "tests/system/runtime/cases.h"
 
 using namespace musubi;
+using namespace musubi::test;
 
 namespace {
 
-runtime::Runtime* job = nullptr;
-
-void fail(const char* what, std::size_t found, std::size_t expected) {
-  std::fprintf(stderr, "rank %u: %s: %zu, not %zu\n", job->self().value, what, found, expected);
-  job->ending().abort(1, what);
-}
-void expect(const char* what, std::size_t found, std::size_t expected) {
-  if (found != expected) fail(what, found, expected);
-}
-void meet() {
-  runtime::BarrierPayload nothing{};
-  job->synchronization().barrier(nothing);
-}
 const vm::Segment& add(const runtime::SegmentRequest& request) {
   auto added = job->segments().add(request);
   if (!added) job->ending().abort(1, added.error().message);
@@ -136,24 +120,8 @@ void behind_the_end() {
 }  // namespace
 
 int main(int, char** arguments) {
-  auto settings = runtime::read_settings();
-  auto bootstrap = runtime::join_job();
-  if (!settings || !bootstrap) return 2;
-  auto started =
-      runtime::start_runtime(settings.value(), std::move(bootstrap).value(), {.adds_segments = true});
-  if (!started) {
-    std::fprintf(stderr, "%s\n", started.error().message.c_str());
-    return 3;
-  }
-  job = started.value().get();
-  const std::string_view name = arguments[1];
-  if (name == "each_kind") each_kind();
-  if (name == "many") many();
-  if (name == "refused") refused();
-  if (name == "different") different();
-  if (name == "other_call") other_call();
-  if (name == "behind_the_end") behind_the_end();
-  meet();
-  job->ending().finish(0);
-  ::_exit(0);
+  constexpr Case cases[] = {{"each_kind", each_kind},   {"many", many},
+                            {"refused", refused},       {"different", different},
+                            {"other_call", other_call}, {"behind_the_end", behind_the_end}};
+  return run_case(arguments, cases);
 }
