@@ -1,7 +1,5 @@
 #include "atomics/x86_64_entry.h"
 
-#include <cpuid.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -9,6 +7,7 @@
 
 #include "atomics/x86_64_semantics.h"
 #include "base/check.h"
+#include "os/x86_64_vector_state.h"
 
 namespace musubi::atomics::x86_64 {
 
@@ -83,27 +82,16 @@ const TrapSite* find_trap(std::uintptr_t address) {
   return nullptr;
 }
 
-// All state components that the kernel has enabled, except the tiles of AMX: 8 KiB that our code does not
-// touch.
+// Result: false where the processor cannot save them.
 bool find_vector_state() {
-  unsigned a, b, c, d;
-  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_OSXSAVE) == 0) return false;
-  if (__get_cpuid_count(0xd, 0, &a, &b, &c, &d) == 0) return false;
-  constexpr std::uint64_t tiles = std::uint64_t{3} << 17;
-  const std::uint64_t mask = (std::uint64_t{d} << 32 | a) & ~tiles;
-  std::uint64_t bytes = 512 + 64;
-  for (unsigned component = 2; component < 63; ++component) {
-    if (((mask >> component) & 1) == 0) continue;
-    __get_cpuid_count(0xd, component, &a, &b, &c, &d);
-    bytes = std::max<std::uint64_t>(bytes, std::uint64_t{a} + b);  // size and offset
-  }
-  __get_cpuid_count(0xd, 1, &a, &b, &c, &d);
+  const os::VectorState found = os::vector_state();
   constexpr std::uint64_t avx512 = 0xe6;  // with all registers that the moves of the entry name
-  const bool tells = (a >> 2 & 1) != 0;
-  const bool is_wide = tells && (mask & avx512) == avx512 && __builtin_cpu_supports("avx512bw");
-  musubi_atomics_vector_state = {bytes, static_cast<std::uint32_t>(mask),
-                                 static_cast<std::uint32_t>(mask >> 32), (a >> 1) & 1, is_wide ? 1u : 0u};
-  return true;
+  const bool is_wide =
+      found.tells_use && (found.components & avx512) == avx512 && __builtin_cpu_supports("avx512bw");
+  musubi_atomics_vector_state = {found.bytes, static_cast<std::uint32_t>(found.components),
+                                 static_cast<std::uint32_t>(found.components >> 32), found.compact ? 1u : 0u,
+                                 is_wide ? 1u : 0u};
+  return found.bytes != 0;
 }
 
 }  // namespace

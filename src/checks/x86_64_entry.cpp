@@ -1,12 +1,10 @@
 #include "checks/x86_64_entry.h"
 
-#include <cpuid.h>
-
-#include <algorithm>
 #include <cstddef>
 
 #include "base/check.h"
 #include "checks/abi.h"
+#include "os/x86_64_vector_state.h"
 
 namespace musubi::checks {
 
@@ -22,24 +20,11 @@ extern "C" {
 __attribute__((visibility("hidden"), used)) VectorState musubi_checks_vector_state{};
 }
 
-// All state components that the kernel has enabled, except the tiles of AMX: 8 KiB that our code does not
-// touch.
 bool find_vector_state() noexcept {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_OSXSAVE) == 0) return false;
-  if (__get_cpuid_count(0xd, 0, &a, &b, &c, &d) == 0) return false;
-  constexpr std::uint64_t tiles = std::uint64_t{3} << 17;
-  const std::uint64_t mask = (std::uint64_t{d} << 32 | a) & ~tiles;
-  std::uint64_t bytes = 512 + 64;
-  for (unsigned component = 2; component < 63; ++component) {
-    if (((mask >> component) & 1) == 0) continue;
-    __get_cpuid_count(0xd, component, &a, &b, &c, &d);
-    bytes = std::max<std::uint64_t>(bytes, std::uint64_t{a} + b);  // size and offset
-  }
-  __get_cpuid_count(0xd, 1, &a, &b, &c, &d);
-  musubi_checks_vector_state = {bytes, static_cast<std::uint32_t>(mask),
-                                static_cast<std::uint32_t>(mask >> 32), (a >> 1) & 1};
-  return true;
+  const os::VectorState found = os::vector_state();
+  musubi_checks_vector_state = {found.bytes, static_cast<std::uint32_t>(found.components),
+                                static_cast<std::uint32_t>(found.components >> 32), found.compact ? 1u : 0u};
+  return found.bytes != 0;
 }
 
 // One entry for each number, of equal length: each puts its number into r11 and goes on at the common part.
