@@ -1,5 +1,5 @@
 // Scenarios of barriers of threads in many hostile worlds: each thread reads what all wrote before, and no
-// thread leaves early, stays in the barrier, or is woken by another barrier.
+// thread leaves early, stays for good, or is woken by another barrier.
 #include "stage.h"
 
 namespace musubi::sim {

@@ -36,11 +36,15 @@ Task<bool> FixedHome::fault(BlockId id, vm::Access wanted) {
 }
 
 // As many at once as a release has on the way.
-Task<> FixedHome::overwrite(vm::BlockRun run) {
-  TaskGroup openings(parameters_.release_window);
+Task<> FixedHome::for_each(vm::BlockRun run, Task<> (FixedHome::*work)(BlockId)) {
+  TaskGroup group(parameters_.release_window);
   for (std::uint64_t i = 0; i < run.count; ++i)
-    co_await openings.admit(open_without_bytes(BlockId{run.first.value + i}));
-  co_await openings.drain();
+    co_await group.admit((this->*work)(BlockId{run.first.value + i}));
+  co_await group.drain();
+}
+
+Task<> FixedHome::overwrite(vm::BlockRun run) {
+  return for_each(run, &FixedHome::open_without_bytes);
 }
 
 // At home no bytes move in any case.
@@ -215,10 +219,7 @@ Task<> FixedHome::release_block(BlockId id) {
 
 // Sends early what the next release would send; that finds the block unchanged.
 Task<> FixedHome::written(vm::BlockRun run) {
-  TaskGroup sends(parameters_.release_window);
-  for (std::uint64_t i = 0; i < run.count; ++i)
-    co_await sends.admit(send_written(BlockId{run.first.value + i}));
-  co_await sends.drain();
+  return for_each(run, &FixedHome::send_written);
 }
 Task<> FixedHome::send_written(BlockId id) {
   auto pass = co_await gate(id).enter();

@@ -96,6 +96,7 @@ class FixedHome : public Protocol {
  private:
   Task<> release_block(BlockId id);
   Task<> release_at_home(Block& b);
+  Task<> for_each(vm::BlockRun run, Task<> (FixedHome::*work)(BlockId));
   Task<> open_without_bytes(BlockId id);
   Task<> send_written(BlockId id);
   Task<> put_whole(Block& b);
