@@ -5,22 +5,11 @@
 
 #include <cstdint>
 
-#include "checks/abi.h"
+#include "tests/system/checks_by_hand.h"
 #include "tests/system/runtime/cases.h"
 
-#define TEXT_OF(value) #value
-#define TEXT(value) TEXT_OF(value)
-#define NOTE(contract, granule) \
-  asm(".pushsection .note.musubi.checks, \"a\", @note\n"                    \
-      ".p2align 2\n"                                                        \
-      ".long 7, 17, 1\n"                                                    \
-      ".asciz \"Musubi\"\n"                                                 \
-      ".p2align 2\n"                                                        \
-      ".long " TEXT(contract) ", " TEXT(granule) ", 2, 1\n.byte 0\n"        \
-      ".p2align 2\n"                                                        \
-      ".popsection")
-NOTE(CONTRACT, GRANULE);
-NOTE(1, 9);
+NOTE(CONTRACT, GRANULE, 2);
+NOTE(1, 9, 2);
 
 using namespace musubi;
 using namespace musubi::test;
@@ -37,9 +26,7 @@ std::uint8_t state(const volatile void* address) {
 }
 template <std::size_t entry>
 void call(const volatile void* address, std::size_t bytes) {
-  asm volatile("sub $128, %%rsp; call *%c[place]; add $128, %%rsp" ::"D"(address),
-               "S"(bytes), [place] "i"(MUSUBI_CHECKS_PAGE + 8 * entry)
-               : "r11", "cc", "memory");
+  CALL_ENTRY(entry, address, bytes);
 }
 std::uint64_t read(const volatile std::uint64_t* word) {
   if ((state(word) & MUSUBI_CHECKS_NOT_READABLE) != 0) call<MUSUBI_CHECKS_ENTRY_READ>(word, 0);
