@@ -16,7 +16,8 @@ namespace musubi::coherence::migrating {
 Task<> Overwrites::overwrite(vm::BlockRun blocks) {
   const std::uint64_t end = blocks.first.value + blocks.count;
   for (std::uint64_t at = blocks.first.value; at < end;) {
-    HeldBlock leader = co_await ground_.enter(BlockId{at++});
+    HeldBlock leader = co_await ground_.enter(BlockId{at});
+    ++at;
     if (!may_open(leader)) continue;
     Run run;
     gather(leader, end, run);
