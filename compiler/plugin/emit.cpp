@@ -1,12 +1,11 @@
 #include "emit.h"
 
+#include "covered.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
-#include "llvm/IR/AttributeMask.h"
 #include "llvm/IR/DataLayout.h"
-#include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/MDBuilder.h"
-#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
+#include "promises.h"
+#include "sequence.h"
 
 namespace musubi::compiler {
 
@@ -14,10 +13,6 @@ namespace {
 
 using llvm::IRBuilder;
 using llvm::Value;
-
-// A load of 8 states may reach 7 bytes beyond the last granule of a range.
-constexpr uint64_t kStatesPerLoad = 8;
-constexpr uint64_t kGranules = uint64_t{1} << (MUSUBI_CHECKS_ADDRESS_BITS - kGranuleShift);
 
 // The values of a range, computed before its place. None is poison: a bound that means nothing where a guard
 // does not hold must not make the branches meaningless too.
@@ -29,15 +24,16 @@ struct Bounds {
 
 class Emitter {
  public:
-  Emitter(llvm::Function& function, llvm::ScalarEvolution& evolution)
+  Emitter(llvm::Function& function, llvm::ScalarEvolution& evolution, Mode mode)
       : evolution_(evolution),
         expander_(evolution, function.getDataLayout(), "musubi"),
-        word_(llvm::Type::getInt64Ty(function.getContext())),
-        pointer_(llvm::PointerType::getUnqual(function.getContext())) {}
+        sequence_(function.getContext()),
+        word_(sequence_.word()),
+        mode_(mode) {}
 
   // Computes bounds and guards. Result: false if they cannot be computed at the place.
   bool compute(Range& range, Bounds& bounds, Value*& holds);
-  void test(const Range& range, const Bounds& bounds, Value* holds);
+  void test(const Range& range, Bounds bounds, Value* holds);
 
  private:
   bool can_compute(const Range& range) const;
@@ -47,14 +43,13 @@ class Emitter {
   Value* address_of(const llvm::SCEV* base, const llvm::SCEV* offset, llvm::Instruction* place);
   Value* holds(const Guard& guard, llvm::Instruction* place);
   Value* is_apart(const Extent& extent, const Bounds& bounds, llvm::Instruction* place);
-  Value* is_closed(IRBuilder<>& builder, const Range& range, Value* first, Value* last);
   void call(IRBuilder<>& builder, const Range& range, const Bounds& bounds);
-  Value* entry(IRBuilder<>& builder, unsigned number);
 
   llvm::ScalarEvolution& evolution_;
   llvm::SCEVExpander expander_;
+  Sequence sequence_;
   llvm::Type* word_;
-  llvm::Type* pointer_;
+  Mode mode_;
 };
 
 bool Emitter::can_compute(const Range& range) const {
@@ -71,7 +66,7 @@ bool Emitter::can_compute(const Range& range) const {
 }
 
 Value* Emitter::address_of(const llvm::SCEV* base, const llvm::SCEV* offset, llvm::Instruction* place) {
-  Value* start = expand(base, pointer_, place);
+  Value* start = expand(base, sequence_.pointer(), place);
   Value* distance = expand(offset, word_, place);
   IRBuilder<> builder(place);
   return builder.CreateFreeze(builder.CreateAdd(builder.CreatePtrToInt(start, word_), distance));
@@ -108,16 +103,18 @@ bool Emitter::compute(Range& range, Bounds& bounds, Value*& holds_all) {
   IRBuilder<> builder(range.place);
   bounds.bytes = builder.CreateFreeze(length);
   // A length below the shortest range may be negative: the loop has no iteration then.
-  holds_all = builder.CreateICmpSGE(bounds.bytes, llvm::ConstantInt::get(word_, kShortestRange));
+  holds_all = is_checked(mode_, range.writes)
+                  ? builder.getTrue()
+                  : builder.CreateICmpSGE(bounds.bytes, sequence_.number(kShortestHint));
   for (const Guard& guard : range.guards) {
     Value* one = holds(guard, range.place);
-    holds_all = IRBuilder<>(range.place).CreateAnd(holds_all, one);
+    holds_all = IRBuilder<>(range.place).CreateAnd(one, holds_all);
   }
   if (range.cover) range.cover->holds = holds_all;
   for (const auto& cover : range.covered_by) {
     if (cover->holds == nullptr) continue;
     IRBuilder<> at_place(range.place);
-    holds_all = at_place.CreateAnd(holds_all, at_place.CreateNot(cover->holds));
+    holds_all = at_place.CreateAnd(at_place.CreateNot(cover->holds), holds_all);
   }
   if (!range.whole) return true;
   bounds.overwrites = llvm::ConstantInt::getTrue(range.place->getContext());
@@ -128,91 +125,74 @@ bool Emitter::compute(Range& range, Bounds& bounds, Value*& holds_all) {
   return true;
 }
 
-// Whether a granule from `first` to `last` is closed; true if they are too many to look at here.
-Value* Emitter::is_closed(IRBuilder<>& builder, const Range& range, Value* first, Value* last) {
-  const uint64_t bit = range.writes ? MUSUBI_CHECKS_NOT_WRITABLE : MUSUBI_CHECKS_NOT_READABLE;
-  const auto number = [&](uint64_t value) { return llvm::ConstantInt::get(word_, value); };
-  Value* more = builder.CreateSub(last, first);
-  Value* states = builder.CreateAlignedLoad(
-      word_, builder.CreateIntToPtr(builder.CreateAdd(first, number(MUSUBI_CHECKS_TABLE)), pointer_),
-      llvm::Align(1), "musubi.states");
-  // Shifts out the states of granules after the last.
-  Value* after =
-      builder.CreateAnd(builder.CreateSub(number(kStatesPerLoad - 1), more), number(kStatesPerLoad - 1));
-  states = builder.CreateShl(states, builder.CreateMul(after, number(8)));
-  Value* closed =
-      builder.CreateICmpNE(builder.CreateAnd(states, number(bit * 0x0101010101010101)), number(0));
-  Value* many = builder.CreateICmpUGE(more, number(kStatesPerLoad));
-  return builder.CreateOr(many, closed);
+// Loads may move over hints, and stores over no call that may not return.
+Effects effects_of(Mode mode, bool drops_bytes) {
+  return drops_bytes || mode == Mode::udsm ? Effects::all : Effects::none;
 }
 
-Value* Emitter::entry(IRBuilder<>& builder, unsigned number) {
-  Value* slot = llvm::ConstantInt::get(word_, MUSUBI_CHECKS_PAGE + 8 * uint64_t{number});
-  return builder.CreateIntToPtr(slot, pointer_);
+// The type of all accesses of the range, as far as alias analysis knows one; otherwise null.
+llvm::MDNode* common_type(const Range& range) {
+  llvm::MDNode* type = range.accesses.front()->getMetadata(llvm::LLVMContext::MD_tbaa);
+  for (const llvm::Instruction* access :
+       llvm::concat<llvm::Instruction* const>(range.accesses, range.reads)) {
+    llvm::MDNode* other = access->getMetadata(llvm::LLVMContext::MD_tbaa);
+    type = type == nullptr || other == nullptr ? nullptr : llvm::MDNode::getMostGenericTBAA(type, other);
+  }
+  return type;
 }
 
-void Emitter::call(IRBuilder<>& builder, const Range& range, const Bounds& bounds) {
-  Value* slot =
-      entry(builder, range.writes ? MUSUBI_CHECKS_ENTRY_WRITE_RANGE : MUSUBI_CHECKS_ENTRY_READ_RANGE);
-  if (bounds.overwrites != nullptr)
-    slot = builder.CreateSelect(bounds.overwrites, entry(builder, MUSUBI_CHECKS_ENTRY_OVERWRITE), slot);
-  auto* type = llvm::FunctionType::get(builder.getVoidTy(), {word_, word_}, false);
-  llvm::CallInst* call =
-      builder.CreateCall(type, builder.CreateLoad(pointer_, slot), {bounds.address, bounds.bytes});
-  // Preserves all registers but r11, as src/checks/abi.h promises.
-  call->setCallingConv(llvm::CallingConv::PreserveAll);
-  call->setDoesNotThrow();
-  // Pages keep hints from being wrong, so accesses may move over them; over a drop of bytes they may not.
-  if (bounds.overwrites == nullptr) call->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
-}
-
-void Emitter::test(const Range& range, const Bounds& bounds, Value* holds) {
-  llvm::MDNode* rare = llvm::MDBuilder(range.place->getContext()).createUnlikelyBranchWeights();
-  const auto then = [&](Value* condition, llvm::Instruction* before, llvm::MDNode* weights) {
-    return llvm::SplitBlockAndInsertIfThen(condition, before->getIterator(), false, weights);
-  };
-  IRBuilder<> builder(then(holds, range.place, nullptr));
-  const auto number = [&](uint64_t value) { return llvm::ConstantInt::get(word_, value); };
-  Value* end = builder.CreateAdd(bounds.address, builder.CreateSub(bounds.bytes, number(1)));
-  Value* first = builder.CreateLShr(bounds.address, number(kGranuleShift));
-  Value* last = builder.CreateLShr(end, number(kGranuleShift));
-  // Computed bounds of accesses that do not happen may be no addresses: the table ends at 2^47.
-  Value* in_order = builder.CreateICmpULE(bounds.address, end);
-  Value* below = builder.CreateICmpULT(last, number(kGranules - kStatesPerLoad));
-  Value* inside = builder.CreateAnd(in_order, below);
-  builder.SetInsertPoint(then(inside, &*builder.GetInsertPoint(), nullptr));
-  Value* closed = is_closed(builder, range, first, last);
-  builder.SetInsertPoint(then(closed, &*builder.GetInsertPoint(), rare));
+// Computed bounds may be no addresses, where some accesses do not happen: the table ends at 2^47. A hint goes
+// by then; a check keeps what is an address, for other accesses of the range may happen.
+void Emitter::test(const Range& range, Bounds bounds, Value* holds) {
+  IRBuilder<> builder(range.place);
+  if (!llvm::isa<llvm::ConstantInt>(holds)) sequence_.branch(builder, holds, /*is_rare=*/false);
+  Value* limit = sequence_.number(kAddressLimit);
+  Value* end = builder.CreateAdd(bounds.address, bounds.bytes);
+  Value* inside;
+  if (is_checked(mode_, range.writes)) {
+    bounds.address =
+        builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, bounds.address, sequence_.number(0));
+    end = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, limit);
+    bounds.bytes = builder.CreateSub(end, bounds.address);
+    inside = builder.CreateICmpSLT(bounds.address, end);
+  } else {
+    inside = builder.CreateAnd(builder.CreateICmpULT(bounds.address, end), builder.CreateICmpULE(end, limit));
+  }
+  sequence_.branch(builder, inside, /*is_rare=*/false);
+  Value* first = builder.CreateLShr(bounds.address, kGranuleShift);
+  Value* last = builder.CreateLShr(builder.CreateSub(end, sequence_.number(1)), kGranuleShift);
+  sequence_.branch(builder, sequence_.is_closed(builder, first, last, range.writes), /*is_rare=*/true);
   call(builder, range, bounds);
 }
 
-// Functions and calls that promised to leave memory alone reach the tests now.
-void drop_promises(llvm::Function& changed) {
-  llvm::AttributeMask promises;
-  promises.addAttribute(llvm::Attribute::Memory)
-      .addAttribute(llvm::Attribute::NoSync)
-      .addAttribute(llvm::Attribute::Speculatable);
-  llvm::SmallVector<llvm::Function*> open = {&changed};
-  llvm::SmallPtrSet<llvm::Function*, 8> seen = {&changed};
-  while (!open.empty()) {
-    llvm::Function* function = open.pop_back_val();
-    function->removeFnAttrs(promises);
-    for (llvm::User* user : function->users()) {
-      auto* call = llvm::dyn_cast<llvm::CallBase>(user);
-      if (call == nullptr) continue;
-      call->removeFnAttrs(promises);
-      if (seen.insert(call->getFunction()).second) open.push_back(call->getFunction());
-    }
-  }
+void Emitter::call(IRBuilder<>& builder, const Range& range, const Bounds& bounds) {
+  Value* slot = sequence_.slot(
+      builder, range.writes ? MUSUBI_CHECKS_ENTRY_WRITE_RANGE : MUSUBI_CHECKS_ENTRY_READ_RANGE);
+  const bool drops_bytes = bounds.overwrites != nullptr;
+  if (drops_bytes)
+    slot =
+        builder.CreateSelect(bounds.overwrites, sequence_.slot(builder, MUSUBI_CHECKS_ENTRY_OVERWRITE), slot);
+  llvm::CallInst* call =
+      sequence_.call(builder, slot, {bounds.address, bounds.bytes}, effects_of(mode_, drops_bytes));
+  if (!drops_bytes) call->setMetadata(llvm::LLVMContext::MD_tbaa, common_type(range));
+}
+
+// Marks what the range has checked whenever it happens.
+void mark(const Range& range, Mode mode) {
+  if (range.optional) return;
+  if (is_checked(mode, range.writes))
+    for (llvm::Instruction* access : range.accesses) mark_covered(*access, range.writes);
+  if (is_checked(mode, /*writes=*/false))
+    for (llvm::Instruction* access : range.reads) mark_covered(*access, /*writes=*/false);
 }
 
 }  // namespace
 
-void emit(llvm::Function& function, std::vector<Range>& ranges, llvm::ScalarEvolution& evolution) {
+void emit(llvm::Function& function, std::vector<Range>& ranges, llvm::ScalarEvolution& evolution, Mode mode) {
   std::vector<Range> emitted;
   std::vector<std::pair<Bounds, Value*>> values;
   {
-    Emitter emitter(function, evolution);
+    Emitter emitter(function, evolution, mode);
     for (Range& range : ranges) {
       Bounds bounds{};
       Value* holds = nullptr;
@@ -222,7 +202,8 @@ void emit(llvm::Function& function, std::vector<Range>& ranges, llvm::ScalarEvol
     }
     for (size_t i = 0; i < emitted.size(); ++i) emitter.test(emitted[i], values[i].first, values[i].second);
   }
-  if (!emitted.empty()) drop_promises(function);
+  for (const Range& range : emitted) mark(range, mode);
+  if (!emitted.empty()) drop_promises(&function);
   ranges = std::move(emitted);
 }
 

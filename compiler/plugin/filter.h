@@ -1,12 +1,19 @@
 #pragma once
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/Value.h"
 
 namespace musubi::compiler {
 
-// Whether no other thread can see the memory at `pointer`: a local variable whose address does not leave the
+// Which memory of one function no other thread can see: a local variable whose address does not leave the
 // function, a constant, or storage of one thread. Everything else may be shared: in programs of Musubi,
-// globals, heap and stacks are.
-bool is_private(const llvm::Value& pointer);
+// globals, heap and stacks are. Remembers what it has found, until the function changes.
+class Filter {
+ public:
+  bool is_private(const llvm::Value& pointer);
+
+ private:
+  llvm::DenseMap<const llvm::Value*, bool> known_;  // by object
+};
 
 }  // namespace musubi::compiler

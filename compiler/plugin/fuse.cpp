@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "emit.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "sequence.h"
 
 namespace musubi::compiler {
 
@@ -54,6 +54,8 @@ bool join(Range& range, const Range& other, llvm::ScalarEvolution& evolution) {
   if (shift->begin < 0) range.begin = other.begin;
   if (shift->end > 0) range.end = other.end;
   range.conditional |= other.conditional;
+  range.optional |= other.optional;
+  range.reads.append(other.reads.begin(), other.reads.end());
   range.accesses.append(other.accesses.begin(), other.accesses.end());
   range.apart.append(other.apart.begin(), other.apart.end());
   return true;
@@ -61,12 +63,14 @@ bool join(Range& range, const Range& other, llvm::ScalarEvolution& evolution) {
 
 // A read of bytes that the same place makes writable needs nothing of its own. Whole writes stay apart: the
 // read wants the old bytes.
-bool covers(const Range& write, const Range& read, llvm::ScalarEvolution& evolution) {
+bool take_over(Range& write, const Range& read, llvm::ScalarEvolution& evolution) {
   if (!write.writes || read.writes || write.whole || write.is_one || write.base != read.base ||
       write.guards != read.guards || write.covered_by != read.covered_by || write.cover != read.cover)
     return false;
   const auto shift = shift_of(write, read, evolution);
-  return shift && shift->begin >= 0 && shift->end <= 0;
+  if (!shift || shift->begin < 0 || shift->end > 0) return false;
+  write.reads.append(read.accesses.begin(), read.accesses.end());
+  return true;
 }
 
 }  // namespace
@@ -83,7 +87,7 @@ void fuse(std::vector<Range>& ranges, bool at_blocks, llvm::ScalarEvolution& evo
       for (size_t k = ranges.size(); k-- > 0;) {
         if (k == i || !is_same_place(ranges[i], ranges[k])) continue;
         const bool absorbed =
-            (k > i && join(ranges[i], ranges[k], evolution)) || covers(ranges[i], ranges[k], evolution);
+            (k > i && join(ranges[i], ranges[k], evolution)) || take_over(ranges[i], ranges[k], evolution);
         if (!absorbed) continue;
         ranges.erase(ranges.begin() + static_cast<std::ptrdiff_t>(k));
         if (k < i) --i;

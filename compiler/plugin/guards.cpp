@@ -37,6 +37,20 @@ bool append_guards(llvm::Value* condition, bool sense, llvm::ScalarEvolution& ev
   return true;
 }
 
+// Whether a side may leave the range of its integers, as the comparison reads them, while the loop runs.
+bool may_wrap(const Comparison& comparison) {
+  const auto keeps = [&](llvm::SCEV::NoWrapFlags flag) {
+    for (const llvm::SCEV* side : {comparison.left, comparison.right}) {
+      const auto* recurrence = dyn_cast<llvm::SCEVAddRecExpr>(side);
+      if (recurrence != nullptr && recurrence->getNoWrapFlags(flag) == llvm::SCEV::FlagAnyWrap) return false;
+    }
+    return true;
+  };
+  if (llvm::CmpInst::isSigned(comparison.predicate)) return !keeps(llvm::SCEV::FlagNSW);
+  if (llvm::CmpInst::isUnsigned(comparison.predicate)) return !keeps(llvm::SCEV::FlagNUW);
+  return !keeps(llvm::SCEV::FlagNSW) && !keeps(llvm::SCEV::FlagNUW);
+}
+
 }  // namespace
 
 Ends ends_of(const llvm::SCEV* value, llvm::Loop& loop, const llvm::SCEV* last_iteration,
@@ -75,25 +89,26 @@ Conditions conditions_of(llvm::BasicBlock& block, llvm::Loop& loop, const llvm::
   return conditions;
 }
 
-Guard guard_before(const Guard& guard, llvm::Loop& loop, const llvm::SCEV* last_iteration,
-                   llvm::ScalarEvolution& evolution, bool& varies) {
-  Guard before;
+GuardBefore guard_before(const Guard& guard, llvm::Loop& loop, const llvm::SCEV* last_iteration,
+                         llvm::ScalarEvolution& evolution) {
+  GuardBefore before;
   for (const Comparison& comparison : guard) {
     const Ends left = ends_of(comparison.left, loop, last_iteration, evolution);
     const Ends right = ends_of(comparison.right, loop, last_iteration, evolution);
     if (left.step == nullptr || right.step == nullptr) return {};
     if (left.step->isZero() && right.step->isZero()) {
-      before.push_back(comparison);
+      before.guard.push_back(comparison);
       continue;
     }
     // An order between two affine values that holds in the middle holds at one of the ends; equality need
     // not.
-    varies = true;
+    before.varies = true;
     if (comparison.predicate == llvm::CmpInst::ICMP_EQ) return {};
-    before.push_back({comparison.predicate, left.first, right.first});
-    before.push_back({comparison.predicate, left.last, right.last});
+    before.may_err |= may_wrap(comparison);
+    before.guard.push_back({comparison.predicate, left.first, right.first});
+    before.guard.push_back({comparison.predicate, left.last, right.last});
   }
-  if (before.size() > kComparisonsMax) return {};
+  if (before.guard.size() > kComparisonsMax) return {};
   return before;
 }
 

@@ -27,9 +27,14 @@ struct Conditions {
 Conditions conditions_of(llvm::BasicBlock& block, llvm::Loop& loop, const llvm::BranchInst* allowed,
                          const llvm::DominatorTree& dominators, llvm::ScalarEvolution& evolution);
 
-// The guard that holds before the loop if `guard` holds in some iteration; an empty one if none is known.
-// `varies` is set if the guard is not the same in all iterations.
-Guard guard_before(const Guard& guard, llvm::Loop& loop, const llvm::SCEV* last_iteration,
-                   llvm::ScalarEvolution& evolution, bool& varies);
+// The guard before a loop that holds if a guard holds in some iteration.
+struct GuardBefore {
+  Guard guard;           // empty: none is known
+  bool varies = false;   // it is not the same in all iterations
+  bool may_err = false;  // a value may wrap on its way: the guard may fail although it holds in the middle
+};
+
+GuardBefore guard_before(const Guard& guard, llvm::Loop& loop, const llvm::SCEV* last_iteration,
+                         llvm::ScalarEvolution& evolution);
 
 }  // namespace musubi::compiler

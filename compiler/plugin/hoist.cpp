@@ -1,7 +1,7 @@
 #include "hoist.h"
 
-#include "emit.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "sequence.h"
 
 namespace musubi::compiler {
 
@@ -52,9 +52,11 @@ llvm::StringRef Hoister::take_guards(const LoopFacts& facts, const Range& from, 
   if (!conditions.complete) varies = true;
   conditions.guards.append(from.guards.begin(), from.guards.end());
   for (const Guard& guard : conditions.guards) {
-    Guard before = guard_before(guard, *facts.loop, facts.last, evolution_, varies);
-    if (!before.empty()) {
-      range.guards.push_back(std::move(before));
+    GuardBefore before = guard_before(guard, *facts.loop, facts.last, evolution_);
+    varies |= before.varies;
+    if (!before.guard.empty()) {
+      range.guards.push_back(std::move(before.guard));
+      range.optional |= before.may_err;
       continue;
     }
     conditions.complete = false;
@@ -116,6 +118,7 @@ llvm::StringRef Hoister::judge_stride(const Range& from, const llvm::SCEV* strid
   if (evolution_.isKnownPredicate(llvm::CmpInst::ICMP_UGT, stride, limit))
     return "most of the bytes between two iterations are not touched";
   hoisted.range.guards.push_back({{llvm::CmpInst::ICMP_ULE, stride, limit}});
+  hoisted.range.optional = true;
   hoisted.may_be_sparse = !from.is_one;
   return "";
 }

@@ -18,4 +18,8 @@ bool is_quiet_library_function(llvm::StringRef name) {
   return std::any_of(quiet.begin(), quiet.end(), begins) || std::any_of(flang.begin(), flang.end(), begins);
 }
 
+bool is_of_runtime(llvm::StringRef name) {
+  return name.starts_with("musubi_") || name.starts_with("omp_") || name.starts_with("__kmpc_");
+}
+
 }  // namespace musubi::compiler

@@ -8,4 +8,7 @@ namespace musubi::compiler {
 // The C library's functions are known to LLVM (TargetLibraryInfo).
 bool is_quiet_library_function(llvm::StringRef name);
 
+// Whether the runtime of Musubi implements a function, and handles the memory that its arguments name.
+bool is_of_runtime(llvm::StringRef name);
+
 }  // namespace musubi::compiler

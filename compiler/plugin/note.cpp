@@ -1,13 +1,13 @@
 #include "note.h"
 
-#include "emit.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
+#include "sequence.h"
 
 namespace musubi::compiler {
 
-void add_note(llvm::Module& module) {
+void add_note(llvm::Module& module, Mode mode, const std::string& why_incomplete) {
   llvm::LLVMContext& context = module.getContext();
   const auto word = [&](uint32_t value) {
     return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value);
@@ -15,14 +15,16 @@ void add_note(llvm::Module& module) {
   const auto text = [&](llvm::StringRef characters) {
     return llvm::ConstantDataArray::getString(context, characters);  // ends with 0
   };
-  // Mode hint needs no completeness, for pages catch the rest: the text after the words is empty. A variable,
-  // and not assembly, which flang cannot turn into an object.
+  // A variable, and not assembly, which flang cannot turn into an object.
   const uint32_t name_bytes = sizeof MUSUBI_CHECKS_NOTE_NAME, words_bytes = 4 * sizeof(uint32_t);
+  const auto reason_bytes = static_cast<uint32_t>(why_incomplete.size() + 1);
+  const std::string filling((4 - reason_bytes % 4) % 4, '\0');
   llvm::Constant* note = llvm::ConstantStruct::getAnon(
       // Name and text are filled up to words.
-      {word(name_bytes), word(words_bytes + 1), word(MUSUBI_CHECKS_NOTE_TYPE), text(MUSUBI_CHECKS_NOTE_NAME),
-       text(llvm::StringRef()), word(MUSUBI_CHECKS_ABI), word(kGranuleShift), word(MUSUBI_CHECKS_HINT),
-       word(0), text(llvm::StringRef("\0\0\0", 3))},
+      {word(name_bytes), word(words_bytes + reason_bytes), word(MUSUBI_CHECKS_NOTE_TYPE),
+       text(MUSUBI_CHECKS_NOTE_NAME), text(""), word(MUSUBI_CHECKS_ABI), word(kGranuleShift),
+       word(static_cast<uint32_t>(mode)), word(mode != Mode::hint && why_incomplete.empty() ? 1 : 0),
+       text(why_incomplete), llvm::ConstantDataArray::getString(context, filling, /*AddNull=*/false)},
       /*Packed=*/true);
   auto* variable = new llvm::GlobalVariable(module, note->getType(), /*isConstant=*/true,
                                             llvm::GlobalValue::PrivateLinkage, note, "musubi.note");

@@ -5,6 +5,22 @@
 
 namespace musubi::compiler {
 
+namespace {
+
+bool take_mode(llvm::StringRef item, Mode& mode) {
+  if (item == "mode=hint")
+    mode = Mode::hint;
+  else if (item == "mode=adsm")
+    mode = Mode::adsm;
+  else if (item == "mode=udsm")
+    mode = Mode::udsm;
+  else
+    return false;
+  return true;
+}
+
+}  // namespace
+
 Options read_options(const char* text) {
   Options options;
   llvm::SmallVector<llvm::StringRef> items;
@@ -13,7 +29,7 @@ Options read_options(const char* text) {
     auto [name, value] = item.split('=');
     if (name == "report")
       options.report = value.str();
-    else if (item != "mode=hint" && options.unknown.empty())
+    else if (!take_mode(item, options.mode) && options.unknown.empty())
       options.unknown = item.str();
   }
   return options;

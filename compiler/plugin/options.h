@@ -2,13 +2,29 @@
 
 #include <string>
 
+#include "src/checks/abi.h"
+
 namespace musubi::compiler {
 
 // The variable of the environment by which the wrapper tells the plugin its options, `name=value` separated
 // by semicolons: clang hands options of a plugin on to no linker.
 inline constexpr const char* kOptionsVariable = "MUSUBI_PLUGIN_OPTIONS";
 
+// The modes of src/checks/abi.h.
+enum class Mode : unsigned {
+  hint = MUSUBI_CHECKS_HINT,
+  adsm = MUSUBI_CHECKS_ADSM,
+  udsm = MUSUBI_CHECKS_UDSM
+};
+
+// Whether each write (each read) of memory that may be shared is checked in the mode. Elsewhere ranges are
+// hints.
+constexpr bool is_checked(Mode mode, bool writes) {
+  return mode == Mode::udsm || (mode == Mode::adsm && writes);
+}
+
 struct Options {
+  Mode mode = Mode::hint;
   std::string report;   // file to which one line of JSON is appended per module, or empty
   std::string unknown;  // the first option with a name or a value that this plugin does not know
 };

@@ -2,12 +2,12 @@
 
 #include <numeric>
 
-#include "emit.h"
 #include "filter.h"
 #include "fuse.h"
 #include "hoist.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "overwritten.h"
+#include "sequence.h"
 
 namespace musubi::compiler {
 
@@ -27,9 +27,11 @@ class Planner {
   void stay(Range range, llvm::StringRef reason);
   void leave(const Range& range, llvm::StringRef reason);
   void finish();
+  bool is_checked(bool writes) const { return compiler::is_checked(analyses_.mode, writes); }
 
   const Analyses& analyses_;
   Hoister hoister_;
+  Filter filter_;
   Plan plan_;
 };
 
@@ -45,7 +47,7 @@ void Planner::append(llvm::Instruction& instruction, std::vector<Range>& ranges)
       source = range;
       source_if_any = &source;
     }
-    if (is_private(*access.pointer)) continue;
+    if (filter_.is_private(*access.pointer)) continue;
     if (range.base == nullptr) {
       leave(range, "the address is chosen among several pointers");
       continue;
@@ -98,8 +100,9 @@ std::vector<Range> Planner::out_of(llvm::Loop& loop) {
       stay(std::move(range), hoisted.hindrance);
       continue;
     }
-    if (hoisted.may_be_sparse) {
-      // The inner range stays for the case that the outer one is not dense at run time.
+    const bool may_miss = hoisted.range.optional && !range.optional && !range.is_one;
+    if (hoisted.may_be_sparse || (may_miss && is_checked(range.writes))) {
+      // The inner range stays for the case that the outer one is left out at run time.
       hoisted.range.cover = std::make_shared<Cover>();
       range.covered_by.push_back(hoisted.range.cover);
     }
@@ -127,7 +130,7 @@ void Planner::finish() {
   std::vector<Range> kept;
   for (Range& range : plan_.ranges) {
     const int64_t bytes = constant_bytes(range, analyses_.evolution);
-    if (bytes >= 0 && bytes < kShortestRange)
+    if (bytes >= 0 && bytes < (is_checked(range.writes) ? 1 : kShortestHint))
       leave(range, "the range is short: a fault costs no more");
     else
       kept.push_back(std::move(range));

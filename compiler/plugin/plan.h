@@ -6,6 +6,7 @@
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"
+#include "options.h"
 #include "ranges.h"
 #include "sync_free.h"
 
@@ -30,6 +31,7 @@ struct Analyses {
   llvm::DominatorTree& dominators;
   llvm::AAResults& aliases;
   const SyncFree& free;
+  Mode mode;
 };
 
 // Finds the accesses in loops to memory that may be shared, and takes their ranges out of the loops, as far

@@ -2,8 +2,11 @@
 // -load-pass-plugin. docs/design/compiler.md describes the order.
 
 #include <cstdlib>
+#include <memory>
 
+#include "complete.h"
 #include "emit.h"
+#include "emit_points.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
@@ -11,60 +14,119 @@
 #include "note.h"
 #include "options.h"
 #include "plan.h"
+#include "points.h"
+#include "promises.h"
 #include "report.h"
 
 namespace musubi::compiler {
 
 namespace {
 
+// What the two phases know of one module.
+struct Work {
+  Options options = read_options(std::getenv(kOptionsVariable));
+  Report report;
+};
+
 bool is_left_alone(const llvm::Function& function) {
-  return function.isDeclaration() || function.hasOptNone() ||
-         function.hasFnAttribute(llvm::Attribute::Naked) || function.hasAvailableExternallyLinkage() ||
-         function.isPresplitCoroutine();
+  return function.isDeclaration() || function.hasFnAttribute(llvm::Attribute::Naked) ||
+         function.hasAvailableExternallyLinkage() || function.isPresplitCoroutine();
 }
 
-// Mode hint: finds the ranges of loops and tests them before the loops.
-class Hints : public llvm::PassInfoMixin<Hints> {
+llvm::FunctionAnalysisManager& functions_of(llvm::Module& module, llvm::ModuleAnalysisManager& manager) {
+  return manager.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager();
+}
+
+SyncFree::Libraries libraries_of(llvm::FunctionAnalysisManager& functions) {
+  return [&](llvm::Function& function) -> const llvm::TargetLibraryInfo& {
+    return functions.getResult<llvm::TargetLibraryAnalysis>(function);
+  };
+}
+
+// Early: finds the ranges of loops and tests them before the loops.
+class Ranges : public llvm::PassInfoMixin<Ranges> {
  public:
+  explicit Ranges(std::shared_ptr<Work> work) : work_(std::move(work)) {}
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& manager);
 
  private:
-  bool run_on(llvm::Function& function, llvm::FunctionAnalysisManager& manager, const SyncFree& free,
-              Report& report);
+  bool run_on(llvm::Function& function, llvm::FunctionAnalysisManager& manager, const SyncFree& free);
+
+  std::shared_ptr<Work> work_;
 };
 
-bool Hints::run_on(llvm::Function& function, llvm::FunctionAnalysisManager& manager, const SyncFree& free,
-                   Report& report) {
+bool Ranges::run_on(llvm::Function& function, llvm::FunctionAnalysisManager& manager, const SyncFree& free) {
   auto& evolution = manager.getResult<llvm::ScalarEvolutionAnalysis>(function);
-  const Analyses analyses{evolution, manager.getResult<llvm::LoopAnalysis>(function),
+  const Mode mode = work_->options.mode;
+  const Analyses analyses{evolution,
+                          manager.getResult<llvm::LoopAnalysis>(function),
                           manager.getResult<llvm::DominatorTreeAnalysis>(function),
-                          manager.getResult<llvm::AAManager>(function), free};
+                          manager.getResult<llvm::AAManager>(function),
+                          free,
+                          mode};
   Plan plan = plan_ranges(function, analyses);
-  report.describe(plan, evolution);
+  work_->report.describe(plan, evolution);
   auto& remarks = manager.getResult<llvm::OptimizationRemarkEmitterAnalysis>(function);
   const bool changes = !plan.ranges.empty();
-  if (changes) emit(function, plan.ranges, evolution);
-  report.add(function, plan, remarks);
+  if (changes) emit(function, plan.ranges, evolution, mode);
+  work_->report.add(function, plan, mode, remarks);
   return changes;
 }
 
-llvm::PreservedAnalyses Hints::run(llvm::Module& module, llvm::ModuleAnalysisManager& manager) {
-  const Options options = read_options(std::getenv(kOptionsVariable));
-  if (!options.unknown.empty())
-    module.getContext().emitError("musubi: this plugin has no option '" + options.unknown + "'");
-  auto& functions = manager.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager();
-  const SyncFree free(module, [&](llvm::Function& function) -> const llvm::TargetLibraryInfo& {
-    return functions.getResult<llvm::TargetLibraryAnalysis>(function);
-  });
-  Report report(module);
+llvm::PreservedAnalyses Ranges::run(llvm::Module& module, llvm::ModuleAnalysisManager& manager) {
+  if (!work_->options.unknown.empty())
+    module.getContext().emitError("musubi: this plugin has no option '" + work_->options.unknown + "'");
+  auto& functions = functions_of(module, manager);
+  const SyncFree free(module, libraries_of(functions));
+  for (llvm::Function& function : module) {
+    if (is_left_alone(function) || function.hasOptNone()) continue;
+    if (run_on(function, functions, free)) functions.invalidate(function, llvm::PreservedAnalyses::none());
+  }
+  return llvm::PreservedAnalyses::none();
+}
+
+// Late: checks what no range has covered, if the mode wants it, and says so in note and report.
+class Points : public llvm::PassInfoMixin<Points> {
+ public:
+  explicit Points(std::shared_ptr<Work> work) : work_(std::move(work)) {}
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& manager);
+  static bool isRequired() { return true; }  // without optimisation too
+
+ private:
+  void check(llvm::Module& module, llvm::FunctionAnalysisManager& functions);
+
+  std::shared_ptr<Work> work_;
+};
+
+void Points::check(llvm::Module& module, llvm::FunctionAnalysisManager& functions) {
+  const SyncFree free(module, libraries_of(functions));
+  llvm::SmallVector<llvm::Function*> changed;
   for (llvm::Function& function : module) {
     if (is_left_alone(function)) continue;
-    if (run_on(function, functions, free, report))
-      functions.invalidate(function, llvm::PreservedAnalyses::none());
+    const std::vector<Point> points = plan_points(
+        function, {functions.getResult<llvm::ScalarEvolutionAnalysis>(function),
+                   functions.getResult<llvm::TargetLibraryAnalysis>(function), free, work_->options.mode});
+    work_->report.add_points(function, points.size(),
+                             functions.getResult<llvm::OptimizationRemarkEmitterAnalysis>(function));
+    if (points.empty()) continue;
+    emit_points(function, points);
+    functions.invalidate(function, llvm::PreservedAnalyses::none());
+    changed.push_back(&function);
   }
-  add_note(module);
+  drop_promises(changed);
+}
+
+llvm::PreservedAnalyses Points::run(llvm::Module& module, llvm::ModuleAnalysisManager& manager) {
+  const Options& options = work_->options;
+  auto& functions = functions_of(module, manager);
+  std::string reason;
+  if (options.mode != Mode::hint) {
+    reason = why_incomplete(module, libraries_of(functions));
+    check(module, functions);
+  }
+  add_note(module, options.mode, reason);
   if (options.report.empty()) return llvm::PreservedAnalyses::none();
-  const std::string error = report.append_to(options.report);
+  const std::string error = work_->report.append_to(options.report, module);
   if (!error.empty())
     module.getContext().emitError("musubi: cannot write the report " + options.report + ": " + error);
   return llvm::PreservedAnalyses::none();
@@ -72,19 +134,27 @@ llvm::PreservedAnalyses Hints::run(llvm::Module& module, llvm::ModuleAnalysisMan
 
 // After the simplifications and the inliner, before the vectoriser, which hides accesses. Loops with their
 // exit at the end say how often their bodies run.
-void add_hints(llvm::ModulePassManager& passes) {
+void add_ranges(llvm::ModulePassManager& passes, const std::shared_ptr<Work>& work) {
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(
       llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass(), /*UseMemorySSA=*/false)));
-  passes.addPass(Hints());
+  passes.addPass(Ranges(work));
 }
 
+// A builder makes the passes of one module.
 void add_callbacks(llvm::PassBuilder& builder) {
+  const auto work = std::make_shared<Work>();
   builder.registerOptimizerEarlyEPCallback(
-      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { add_hints(passes); });
-  builder.registerPipelineParsingCallback([](llvm::StringRef name, llvm::ModulePassManager& passes,
-                                             llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
-    if (name != "musubi-hints") return false;
-    add_hints(passes);
+      [work](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { add_ranges(passes, work); });
+  builder.registerOptimizerLastEPCallback(
+      [work](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(Points(work)); });
+  builder.registerPipelineParsingCallback([work](llvm::StringRef name, llvm::ModulePassManager& passes,
+                                                 llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
+    if (name == "musubi-ranges")
+      add_ranges(passes, work);
+    else if (name == "musubi-points")
+      passes.addPass(Points(work));
+    else
+      return false;
     return true;
   });
 }

@@ -41,6 +41,7 @@ struct Range {
   bool whole;        // a write of every byte of the hull, if the guards hold
   bool is_one;       // one access, not yet coalesced over a loop
   bool conditional;  // reads that may not happen
+  bool optional;     // a guard about its density may leave it out although its accesses happen
   const llvm::SCEV* base;
   const llvm::SCEV* begin;  // offsets, integers of 64 bits, signed
   const llvm::SCEV* end;
@@ -51,6 +52,7 @@ struct Range {
   std::shared_ptr<Cover> cover;
   llvm::SmallVector<Extent, 2> apart;  // a whole range overwrites only if it overlaps none of these
   llvm::SmallVector<llvm::Instruction*, 4> accesses;
+  llvm::SmallVector<llvm::Instruction*, 2> reads;  // that a write range has taken over
 };
 
 // The range of one access. A base of null says that the address is not one pointer plus an offset.
@@ -59,7 +61,7 @@ Range range_of(const Access& access, llvm::ScalarEvolution& evolution);
 // The constant number of bytes of the hull, or -1.
 int64_t constant_bytes(const Range& range, llvm::ScalarEvolution& evolution);
 
-// Ranges shorter than this are left to page faults: a fault costs as much as the fetch of one block by name.
-inline constexpr int64_t kShortestRange = 512;
+// Hints shorter than this are left to page faults: a fault costs as much as the fetch of one block by name.
+inline constexpr int64_t kShortestHint = 512;
 
 }  // namespace musubi::compiler

@@ -45,8 +45,10 @@ void Report::describe(const Plan& plan, llvm::ScalarEvolution& evolution) {
   }
 }
 
-void Report::add(const llvm::Function& function, const Plan& plan, llvm::OptimizationRemarkEmitter& remarks) {
+void Report::add(const llvm::Function& function, const Plan& plan, Mode mode,
+                 llvm::OptimizationRemarkEmitter& remarks) {
   for (const Range& range : plan.ranges) {
+    if (is_checked(mode, range.writes)) ++checked_ranges_[&function];
     const llvm::Instruction* first = range.accesses.front();
     const std::string& text = (range.writes ? write_texts_ : texts_)[first];
     const char* where = range.loop == nullptr ? "before the copy" : "before the loop";
@@ -63,9 +65,10 @@ void Report::add(const llvm::Function& function, const Plan& plan, llvm::Optimiz
   }
   for (const Left& left : plan.left) {
     const char* kind = left.writes ? "write" : "read";
+    const char* to = is_checked(mode, left.writes) ? "a check of its own" : "page faults";
     remarks.emit([&] {
       return llvm::OptimizationRemarkMissed("musubi", "Left", left.instruction)
-             << kind << " left to page faults: " << left.reason;
+             << kind << " left to " << to << ": " << left.reason;
     });
     llvm::json::Object object{
         {"function", function.getName().str()}, {"kind", kind}, {"reason", left.reason}};
@@ -74,10 +77,24 @@ void Report::add(const llvm::Function& function, const Plan& plan, llvm::Optimiz
   }
 }
 
-std::string Report::append_to(const std::string& path) const {
-  llvm::json::Object object{{"module", module_.getSourceFileName()},
+void Report::add_points(const llvm::Function& function, size_t points,
+                        llvm::OptimizationRemarkEmitter& remarks) {
+  const int64_t ranges = checked_ranges_.lookup(&function);
+  if (points == 0 && ranges == 0) return;
+  remarks.emit([&] {
+    return llvm::OptimizationRemarkMissed("musubi", "Checks", &function)
+           << "checks of " << function.getName() << ": " << std::to_string(ranges) << " of ranges, "
+           << std::to_string(points) << " of single accesses";
+  });
+  checks_.push_back(llvm::json::Object{
+      {"function", function.getName().str()}, {"ranges", ranges}, {"points", static_cast<int64_t>(points)}});
+}
+
+std::string Report::append_to(const std::string& path, const llvm::Module& module) const {
+  llvm::json::Object object{{"module", module.getSourceFileName()},
                             {"ranges", llvm::json::Array(ranges_)},
-                            {"left", llvm::json::Array(left_)}};
+                            {"left", llvm::json::Array(left_)},
+                            {"checks", llvm::json::Array(checks_)}};
   std::string line;
   llvm::raw_string_ostream(line) << llvm::json::Value(std::move(object)) << '\n';
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);

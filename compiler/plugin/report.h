@@ -10,22 +10,24 @@ namespace musubi::compiler {
 // line of JSON.
 class Report {
  public:
-  explicit Report(const llvm::Module& module) : module_(module) {}
-
   // Before the plan is carried out, which changes the places.
   void describe(const Plan& plan, llvm::ScalarEvolution& evolution);
   // The ranges that were emitted, a part of those described, and the accesses left.
-  void add(const llvm::Function& function, const Plan& plan, llvm::OptimizationRemarkEmitter& remarks);
+  void add(const llvm::Function& function, const Plan& plan, Mode mode,
+           llvm::OptimizationRemarkEmitter& remarks);
+  // The checks of a function at single accesses, after all others of it have been added.
+  void add_points(const llvm::Function& function, size_t points, llvm::OptimizationRemarkEmitter& remarks);
   // Appends the line to a file. Result: an empty text, or the error.
-  std::string append_to(const std::string& path) const;
+  std::string append_to(const std::string& path, const llvm::Module& module) const;
 
  private:
-  const llvm::Module& module_;
   llvm::DenseMap<const llvm::Instruction*, std::string>
       texts_;  // by the first access of a range and its kind
   llvm::DenseMap<const llvm::Instruction*, std::string> write_texts_;
+  llvm::DenseMap<const llvm::Function*, int64_t> checked_ranges_;
   llvm::json::Array ranges_;
   llvm::json::Array left_;
+  llvm::json::Array checks_;
 };
 
 }  // namespace musubi::compiler

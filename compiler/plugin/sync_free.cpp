@@ -4,6 +4,7 @@
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "sequence.h"
 
 namespace musubi::compiler {
 
@@ -30,6 +31,8 @@ SyncFree::SyncFree(llvm::Module& module, const Libraries& libraries) {
 }
 
 bool SyncFree::is_quiet_call(const llvm::CallBase& call) const {
+  // It returns once more after all that comes between.
+  if (call.hasFnAttr(llvm::Attribute::ReturnsTwice)) return false;
   if (llvm::isa<llvm::IntrinsicInst>(call) || call.hasFnAttr(llvm::Attribute::NoSync) ||
       call.doesNotAccessMemory())
     return true;
@@ -41,6 +44,7 @@ bool SyncFree::is_quiet_call(const llvm::CallBase& call) const {
 
 bool SyncFree::kills(const llvm::Instruction& instruction) const {
   if (instruction.isAtomic() || instruction.isVolatile()) return true;
+  if (is_entry(instruction)) return false;
   const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
   return call != nullptr && !is_quiet_call(*call);
 }

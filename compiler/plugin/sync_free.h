@@ -16,7 +16,8 @@ class SyncFree {
   SyncFree(llvm::Module& module, const Libraries& libraries);
 
   // Whether threads may synchronise in the instruction: it is atomic, volatile or a fence, assembly with
-  // effects, or a call of a function that is not known to be free.
+  // effects, or a call of a function that is not known to be free, or that returns twice. Calls of entries
+  // are free.
   bool kills(const llvm::Instruction& instruction) const;
 
  private:

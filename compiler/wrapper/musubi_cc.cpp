@@ -33,7 +33,9 @@ void print_help(const std::string& name, const Compiler& compiler) {
       "%s is %s of LLVM 19 for programs of `musubi run`: it finds the memory that loops will touch or "
       "overwrite,\n"
       "and tells the runtime before the loops. It takes the compiler's options and these:\n"
-      "  --musubi=hint         the default\n"
+      "  --musubi=hint         this alone, the default\n"
+      "  --musubi=adsm         and code checks each store\n"
+      "  --musubi=udsm         and each load\n"
       "  --musubi=off          the compiler as it is\n"
       "  --musubi-report       remarks with file and line: ranges found, and accesses left with the reason\n"
       "  --musubi-report=FILE  the same as JSON, a line per source file, appended to FILE\n"
@@ -95,11 +97,11 @@ int main(int count, char** values) {
     return kNoCompiler;
   }
   Steps steps;
-  if (options.checks) steps = musubi::wrapper::steps_of(arguments);
+  if (options.mode != "off") steps = musubi::wrapper::steps_of(arguments);
   if (!steps.refused.empty() && (steps.compiles || steps.links))
     return refuse(name,
                   steps.refused + " and checked code exclude each other; leave it out, or give --musubi=off");
-  std::string plugin_options = "mode=hint";
+  std::string plugin_options = "mode=" + options.mode;
   if (!options.report_file.empty())
     plugin_options += ";report=" + std::filesystem::absolute(options.report_file).string();
   setenv("MUSUBI_PLUGIN_OPTIONS", plugin_options.c_str(), 1);

@@ -9,8 +9,10 @@ namespace {
 // Result: whether the argument is one of the wrapper's; `refusal` is set if it is a wrong one.
 bool take(const std::string& argument, Options& options, std::string& refusal) {
   const std::string report = "--musubi-report=";
-  if (argument == "--musubi=hint" || argument == "--musubi=off") {
-    options.checks = argument == "--musubi=hint";
+  const std::string mode = "--musubi=";
+  if (argument == mode + "hint" || argument == mode + "adsm" || argument == mode + "udsm" ||
+      argument == mode + "off") {
+    options.mode = argument.substr(mode.size());
   } else if (argument == "--musubi-report") {
     options.remarks = true;
   } else if (argument.starts_with(report) && argument.size() > report.size()) {
@@ -18,8 +20,8 @@ bool take(const std::string& argument, Options& options, std::string& refusal) {
   } else if (argument == "--musubi-help") {
     options.help = true;
   } else if (argument.starts_with("--musubi")) {
-    refusal =
-        "there is no option " + argument + "; give --musubi=hint, --musubi=off or --musubi-report[=FILE]";
+    refusal = "there is no option " + argument +
+              "; give --musubi=hint, adsm, udsm or off, or --musubi-report[=FILE]";
   } else {
     return false;
   }

@@ -7,10 +7,10 @@ namespace musubi::wrapper {
 
 // The wrapper's own options.
 struct Options {
-  bool checks = true;       // --musubi=hint; off: the compiler as it is
-  bool remarks = false;     // --musubi-report
-  std::string report_file;  // --musubi-report=FILE
-  bool help = false;        // --musubi-help
+  std::string mode = "hint";  // --musubi=: hint, adsm or udsm; off: the compiler as it is
+  bool remarks = false;       // --musubi-report
+  std::string report_file;    // --musubi-report=FILE
+  bool help = false;          // --musubi-help
 };
 
 // Takes the wrapper's options out of `arguments`. Those of `variable` (MUSUBI_CC_OPTIONS, blanks between

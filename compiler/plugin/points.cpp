@@ -1,0 +1,189 @@
+#include "points.h"
+
+#include "available.h"
+#include "covered.h"
+#include "llvm/ADT/PostOrderIterator.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Function.h"
+#include "sequence.h"
+
+namespace musubi::compiler {
+
+namespace {
+
+using llvm::SCEV;
+
+// Larger functions have facts within blocks only.
+constexpr size_t kFactsMax = size_t{1} << 22;
+
+// An address as a part that a key stands for, plus a number.
+struct Split {
+  const SCEV* rest;
+  int64_t number;
+};
+
+Split split(const SCEV* address, llvm::ScalarEvolution& evolution) {
+  if (const auto* constant = llvm::dyn_cast<llvm::SCEVConstant>(address))
+    return {evolution.getZero(address->getType()), constant->getAPInt().getSExtValue()};
+  if (const auto* sum = llvm::dyn_cast<llvm::SCEVAddExpr>(address)) {
+    Split all{nullptr, 0};
+    llvm::SmallVector<const SCEV*, 4> rests;
+    for (const SCEV* part : sum->operands()) {
+      const Split one = split(part, evolution);
+      all.number += one.number;
+      rests.push_back(one.rest);
+    }
+    all.rest = evolution.getAddExpr(rests);
+    return all;
+  }
+  const auto* recurrence = llvm::dyn_cast<llvm::SCEVAddRecExpr>(address);
+  if (recurrence == nullptr) return {address, 0};
+  const Split start = split(recurrence->getStart(), evolution);
+  llvm::SmallVector<const SCEV*, 4> parts(recurrence->operands());
+  parts.front() = start.rest;
+  return {evolution.getAddRecExpr(parts, recurrence->getLoop(), SCEV::FlagAnyWrap), start.number};
+}
+
+class PointPlanner {
+ public:
+  PointPlanner(llvm::Function& function, const PointAnalyses& analyses)
+      : analyses_(analyses), order_(blocks_of(function)) {}
+
+  std::vector<Point> plan();
+
+ private:
+  // A touch, or a kill, in the order of its block.
+  struct Item {
+    Touch touch;
+    bool needs_check;  // memory that may be shared, of a kind that the mode checks, and not covered
+    size_t event;      // of its flow; for a kind without an interval, that of the next one
+    bool has_event;
+  };
+
+  static std::vector<llvm::BasicBlock*> blocks_of(llvm::Function& function) {
+    const llvm::ReversePostOrderTraversal<llvm::Function*> order(&function);
+    return {order.begin(), order.end()};
+  }
+  void find(llvm::BasicBlock& block);
+  void add(const Touch& touch, Flow& flow, std::vector<Item>& items);
+  unsigned key_of(const SCEV* rest);
+  void plan(llvm::BasicBlock& block, Facts facts);
+  Point hull_of(size_t index, const std::vector<Item>& items, const Flow& flow, const Facts& facts,
+                Event& checked) const;
+
+  const PointAnalyses& analyses_;
+  Filter filter_;
+  std::vector<llvm::BasicBlock*> order_;
+  llvm::DenseMap<const SCEV*, unsigned> keys_;
+  llvm::DenseMap<const llvm::BasicBlock*, Flow> flows_;
+  llvm::DenseMap<const llvm::BasicBlock*, std::vector<Item>> items_;
+  std::vector<Point> points_;
+};
+
+// A key stands for another address where one of its values is computed again.
+unsigned PointPlanner::key_of(const SCEV* rest) {
+  const auto [place, is_new] = keys_.try_emplace(rest, keys_.size());
+  const unsigned key = place->second;
+  if (!is_new) return key;
+  llvm::SCEVExprContains(rest, [&](const SCEV* part) {
+    if (const auto* value = llvm::dyn_cast<llvm::SCEVUnknown>(part)) {
+      if (const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value->getValue()))
+        flows_[instruction->getParent()].redefined.push_back(key);
+    } else if (const auto* recurrence = llvm::dyn_cast<llvm::SCEVAddRecExpr>(part)) {
+      flows_[recurrence->getLoop()->getHeader()].redefined.push_back(key);
+    }
+    return false;
+  });
+  return key;
+}
+
+void PointPlanner::add(const Touch& touch, Flow& flow, std::vector<Item>& items) {
+  if (!is_checked(analyses_.mode, touch.writes)) return;
+  const bool is_plain = touch.kind == Touch::Kind::bytes;
+  if (touch.kind != Touch::Kind::gathered && filter_.is_private(*touch.pointer)) return;
+  items.push_back({touch, !is_covered(*touch.instruction, touch.writes), flow.events.size(), is_plain});
+  if (!is_plain) return;
+  const Split address = split(analyses_.evolution.getSCEV(touch.pointer), analyses_.evolution);
+  const Interval interval{address.number, address.number + static_cast<int64_t>(touch.bytes)};
+  flow.events.push_back({false, key_of(address.rest), interval, touch.writes});
+}
+
+void PointPlanner::find(llvm::BasicBlock& block) {
+  Flow flow;
+  std::vector<Item> items;
+  llvm::SmallVector<Touch, 4> touches;
+  for (llvm::Instruction& instruction : block) {
+    if (is_entry(instruction)) continue;
+    touches.clear();
+    append_touches(instruction, analyses_.library, touches);
+    for (const Touch& touch : touches) add(touch, flow, items);
+    if (analyses_.free.kills(instruction)) flow.events.push_back({true, 0, {0, 0}, false});
+  }
+  flows_[&block].events = std::move(flow.events);
+  items_[&block] = std::move(items);
+}
+
+// The check of the touch and of its neighbours up to the next kill, as far as one granule holds them. A read
+// that is written next is checked for the write.
+Point PointPlanner::hull_of(size_t index, const std::vector<Item>& items, const Flow& flow,
+                            const Facts& facts, Event& checked) const {
+  const Item& first = items[index];
+  const Event& own = flow.events[first.event];
+  checked = own;
+  size_t end = first.event;
+  while (end < flow.events.size() && !flow.events[end].is_kill) ++end;
+  const auto for_neighbours = [&](auto&& take) {
+    for (size_t i = index + 1; i < items.size() && items[i].event < end; ++i) {
+      const Event& event = flow.events[items[i].event];
+      if (items[i].has_event && items[i].needs_check && event.key == own.key) take(event);
+    }
+  };
+  for_neighbours([&](const Event& event) {
+    if (event.writes && !checked.writes && event.interval.contains(own.interval)) checked = event;
+  });
+  for_neighbours([&](const Event& event) {
+    if (event.writes != checked.writes || facts.hold(event.key, event.interval, event.writes)) return;
+    checked.interval = joined(checked.interval, event.interval).value_or(checked.interval);
+  });
+  Point point{first.touch, checked.interval.begin - own.interval.begin,
+              static_cast<uint64_t>(checked.interval.end - checked.interval.begin)};
+  point.touch.writes = checked.writes;
+  return point;
+}
+
+void PointPlanner::plan(llvm::BasicBlock& block, Facts facts) {
+  const Flow& flow = flows_[&block];
+  const std::vector<Item>& items = items_[&block];
+  for (const unsigned key : flow.redefined) facts.forget(key);
+  size_t next = 0;
+  for (size_t index = 0; index < items.size(); ++index) {
+    const Item& item = items[index];
+    for (; next < item.event; ++next) apply(flow.events[next], facts);
+    if (!item.needs_check) continue;
+    if (!item.has_event) {
+      points_.push_back({item.touch, 0, item.touch.bytes});
+      continue;
+    }
+    const Event& event = flow.events[item.event];
+    if (facts.hold(event.key, event.interval, event.writes)) continue;
+    Event checked{};
+    points_.push_back(hull_of(index, items, flow, facts, checked));
+    apply(checked, facts);
+  }
+}
+
+std::vector<Point> PointPlanner::plan() {
+  for (llvm::BasicBlock* block : order_) find(*block);
+  llvm::DenseMap<const llvm::BasicBlock*, Facts> entries;
+  if (keys_.size() * order_.size() <= kFactsMax) entries = facts_at_entries(order_, flows_);
+  for (llvm::BasicBlock* block : order_) plan(*block, entries.lookup(block));
+  return std::move(points_);
+}
+
+}  // namespace
+
+std::vector<Point> plan_points(llvm::Function& function, const PointAnalyses& analyses) {
+  return PointPlanner(function, analyses).plan();
+}
+
+}  // namespace musubi::compiler

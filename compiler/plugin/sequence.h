@@ -1,0 +1,57 @@
+#pragma once
+
+#include "llvm/IR/IRBuilder.h"
+#include "src/checks/abi.h"
+
+namespace musubi::compiler {
+
+// One for all modes: pages protect the memory, and no block is smaller.
+inline constexpr unsigned kGranuleShift = MUSUBI_CHECKS_GRANULE_SHIFT_MAX;
+inline constexpr int64_t kGranuleBytes = int64_t{1} << kGranuleShift;
+
+// The first address whose granule the test of a range does not look up, for a load of 8 states would leave
+// the table. The last granules below 2^47 hold no shared memory.
+inline constexpr uint64_t kAddressLimit = ((uint64_t{1} << (MUSUBI_CHECKS_ADDRESS_BITS - kGranuleShift)) - 8)
+                                          << kGranuleShift;
+
+// Effects of a call of an entry on the program's memory, as passes shall see them. None: pages keep an access
+// from being wrong that moved over the call, or it is a store, which no pass moves over a call that may not
+// return. All: no load moves over it.
+enum class Effects { none, all };
+
+// The code of src/checks/abi.h. Addresses and sizes are integers of 64 bits.
+class Sequence {
+ public:
+  explicit Sequence(llvm::LLVMContext& context);
+
+  // The state of the granule of an address.
+  llvm::Value* state(llvm::IRBuilder<>& builder, llvm::Value* address) const;
+  // Whether a state, or several joined by `or`, forbids the access.
+  llvm::Value* is_closed(llvm::IRBuilder<>& builder, llvm::Value* state, bool writes) const;
+  // Whether a granule from `first` to `last` is closed; true if they are too many to look at here.
+  llvm::Value* is_closed(llvm::IRBuilder<>& builder, llvm::Value* first, llvm::Value* last,
+                         bool writes) const;
+
+  // The place of an entry's address.
+  llvm::Value* slot(llvm::IRBuilder<>& builder, unsigned entry) const;
+  llvm::CallInst* call(llvm::IRBuilder<>& builder, llvm::Value* slot, llvm::ArrayRef<llvm::Value*> arguments,
+                       Effects effects) const;
+
+  // Splits the block before the builder's place; the builder goes on in a new block that runs if `condition`
+  // holds. Result: the instruction of the old place.
+  llvm::Instruction* branch(llvm::IRBuilder<>& builder, llvm::Value* condition, bool is_rare) const;
+
+  llvm::Value* number(uint64_t value) const { return llvm::ConstantInt::get(word_, value); }
+  llvm::Type* word() const { return word_; }
+  llvm::Type* pointer() const { return pointer_; }
+
+ private:
+  llvm::LLVMContext& context_;
+  llvm::Type* word_;
+  llvm::Type* pointer_;
+};
+
+// Whether the instruction is a call of an entry.
+bool is_entry(const llvm::Instruction& instruction);
+
+}  // namespace musubi::compiler
