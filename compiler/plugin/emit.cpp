@@ -43,6 +43,7 @@ class Emitter {
   Value* address_of(const llvm::SCEV* base, const llvm::SCEV* offset, llvm::Instruction* place);
   Value* holds(const Guard& guard, llvm::Instruction* place);
   Value* is_apart(const Extent& extent, const Bounds& bounds, llvm::Instruction* place);
+  Value* is_inside(IRBuilder<>& builder, const Range& range, Bounds& bounds, Value*& end);
   void call(IRBuilder<>& builder, const Range& range, const Bounds& bounds);
 
   llvm::ScalarEvolution& evolution_;
@@ -101,7 +102,7 @@ bool Emitter::compute(Range& range, Bounds& bounds, Value*& holds_all) {
   const llvm::SCEV* bytes = evolution_.getMinusSCEV(range.end, range.begin);
   Value* length = expand(bytes, word_, range.place);
   IRBuilder<> builder(range.place);
-  bounds.bytes = builder.CreateFreeze(length);
+  bounds.bytes = llvm::isa<llvm::ConstantInt>(length) ? length : builder.CreateFreeze(length);
   // A length below the shortest range may be negative: the loop has no iteration then.
   holds_all = is_checked(mode_, range.writes)
                   ? builder.getTrue()
@@ -141,27 +142,40 @@ llvm::MDNode* common_type(const Range& range) {
   return type;
 }
 
-// Computed bounds may be no addresses, where some accesses do not happen: the table ends at 2^47. A hint goes
-// by then; a check keeps what is an address, for other accesses of the range may happen.
+// Computed bounds may be no addresses, where some accesses do not happen: the table ends at 2^47. A hint goes by
+// then; a check keeps what is an address, for other accesses of the range may happen.
+Value* Emitter::is_inside(IRBuilder<>& builder, const Range& range, Bounds& bounds, Value*& end) {
+  Value* limit = sequence_.number(kAddressLimit);
+  end = builder.CreateAdd(bounds.address, bounds.bytes);
+  if (!is_checked(mode_, range.writes))
+    return builder.CreateAnd(builder.CreateICmpULT(bounds.address, end), builder.CreateICmpULE(end, limit));
+  bounds.address = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, bounds.address, sequence_.number(0));
+  end = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, limit);
+  bounds.bytes = builder.CreateSub(end, bounds.address);
+  return builder.CreateICmpSLT(bounds.address, end);
+}
+
 void Emitter::test(const Range& range, Bounds bounds, Value* holds) {
   IRBuilder<> builder(range.place);
   if (!llvm::isa<llvm::ConstantInt>(holds)) sequence_.branch(builder, holds, /*is_rare=*/false);
-  Value* limit = sequence_.number(kAddressLimit);
-  Value* end = builder.CreateAdd(bounds.address, bounds.bytes);
-  Value* inside;
-  if (is_checked(mode_, range.writes)) {
-    bounds.address =
-        builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, bounds.address, sequence_.number(0));
-    end = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, limit);
-    bounds.bytes = builder.CreateSub(end, bounds.address);
-    inside = builder.CreateICmpSLT(bounds.address, end);
+  Value* closed;
+  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(bounds.bytes);
+  if (constant != nullptr && is_checked(mode_, range.writes) && constant->getValue().sle(kGranuleBytes)) {
+    // Both ends of a short range that begins at an address are tested. One that begins elsewhere holds none that
+    // could be shared: neither the first page is, nor the last granules are.
+    Value* limit = sequence_.number(kAddressLimit - kGranuleBytes);
+    sequence_.branch(builder, builder.CreateICmpULT(bounds.address, limit), /*is_rare=*/false);
+    Value* last = builder.CreateAdd(bounds.address, sequence_.number(constant->getZExtValue() - 1));
+    Value* states = builder.CreateOr(sequence_.state(builder, bounds.address), sequence_.state(builder, last));
+    closed = sequence_.is_closed(builder, states, range.writes);
   } else {
-    inside = builder.CreateAnd(builder.CreateICmpULT(bounds.address, end), builder.CreateICmpULE(end, limit));
+    Value* end = nullptr;
+    sequence_.branch(builder, is_inside(builder, range, bounds, end), /*is_rare=*/false);
+    Value* first = builder.CreateLShr(bounds.address, kGranuleShift);
+    Value* last = builder.CreateLShr(builder.CreateSub(end, sequence_.number(1)), kGranuleShift);
+    closed = sequence_.is_closed(builder, first, last, range.writes);
   }
-  sequence_.branch(builder, inside, /*is_rare=*/false);
-  Value* first = builder.CreateLShr(bounds.address, kGranuleShift);
-  Value* last = builder.CreateLShr(builder.CreateSub(end, sequence_.number(1)), kGranuleShift);
-  sequence_.branch(builder, sequence_.is_closed(builder, first, last, range.writes), /*is_rare=*/true);
+  sequence_.branch(builder, closed, /*is_rare=*/true);
   call(builder, range, bounds);
 }
 

@@ -17,6 +17,7 @@
 #include "points.h"
 #include "promises.h"
 #include "report.h"
+#include "shifts.h"
 
 namespace musubi::compiler {
 
@@ -137,6 +138,7 @@ llvm::PreservedAnalyses Points::run(llvm::Module& module, llvm::ModuleAnalysisMa
 void add_ranges(llvm::ModulePassManager& passes, const std::shared_ptr<Work>& work) {
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(
       llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass(), /*UseMemorySSA=*/false)));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(Shifts()));
   passes.addPass(Ranges(work));
 }
 

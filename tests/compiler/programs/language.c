@@ -1,11 +1,15 @@
-/* What C programs do to loops: it prints the same with checks and without. */
+/* What C programs do to memory: it prints the same with checks and without. */
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "recorder.h"
 
 enum { N = 3000 };
 
@@ -18,9 +22,21 @@ struct Particle {
   } count;
 };
 
+struct Large {
+  double parts[40];
+};
+
 static double values[N], results[N];
 static struct Particle particles[N];
 static jmp_buf back;
+static volatile sig_atomic_t signals;
+static struct {
+  _Atomic uint8_t byte;
+  _Atomic uint16_t half;
+  _Atomic uint32_t word;
+  _Atomic uint64_t both;
+  _Atomic(struct Particle*) pointer;
+} atomics[N];
 
 static void set_fields(struct Particle* all, int n) {
   for (int i = 0; i < n; ++i) {
@@ -28,14 +44,22 @@ static void set_fields(struct Particle* all, int n) {
     all[i].alive = i % 3 == 0;
     all[i].count.halves[1] = (int16_t)i;
     for (int k = 0; k < 3; ++k) all[i].position[k] = (float)(i + k);
+    if (i % 900 == 899) synchronise();
   }
 }
 
-static double sum_of(int count, ...) {
-  va_list list;
+static double sum_list(int count, va_list list) {
   double sum = 0;
-  va_start(list, count);
   for (int i = 0; i < count; ++i) sum += va_arg(list, double);
+  return sum;
+}
+
+static double sum_of(int count, ...) {
+  va_list list, twice;
+  va_start(list, count);
+  va_copy(twice, list);
+  const double sum = sum_list(count, list) + sum_list(count, twice);
+  va_end(twice);
   va_end(list);
   return sum;
 }
@@ -43,7 +67,10 @@ static double sum_of(int count, ...) {
 static void fill_until(double* to, int n, int last) {
   for (int i = 0; i < n; ++i) {
     to[i] = i;
-    if (i == last) longjmp(back, i);
+    if (i == last) {
+      synchronise();
+      longjmp(back, i);
+    }
   }
 }
 
@@ -58,29 +85,125 @@ static void matrix(int n) {
   double(*rows)[n] = (double(*)[n])a;
   for (int i = 0; i < n; ++i)
     for (int k = 0; k < n; ++k) rows[i][k] = i < k ? sqrt(i + k) : 0;
+  synchronise();
   for (int i = 0; i < n; ++i)
     for (int k = i + 1; k < n; ++k) rows[k][i] = rows[i][k];
   printf("matrix %016llx\n", (unsigned long long)hash(a, sizeof(double) * (size_t)n * (size_t)n));
   free(a);
 }
 
+static void on_signal(int number) {
+  (void)number;
+  signals = signals + 1;
+  values[signals * 600] = -signals;
+}
+
+static void send_signals(void) {
+  signal(SIGUSR1, on_signal);
+  for (int i = 0; i < 4; ++i) {
+    synchronise();
+    raise(SIGUSR1);
+    results[i] = values[signals * 600];
+  }
+  printf("signals %d %g %g\n", (int)signals, values[600], results[3]);
+}
+
+__attribute__((noinline)) static struct Large doubled(struct Large large) {
+  for (int i = 0; i < 40; ++i) large.parts[i] *= 2;
+  return large;
+}
+
+/* Structures go by value in and out, from and to memory that is shared. */
+static void pass_structures(void) {
+  struct Large* all = calloc(20, sizeof *all);
+  for (int i = 0; i < 20; ++i) all[i].parts[i] = i;
+  synchronise();
+  all[3] = doubled(all[17]);
+  all[4] = all[3];
+  printf("structures %g %g\n", all[3].parts[17], all[4].parts[17]);
+}
+
+static void use_atomics(void) {
+  struct Particle* expected = NULL;
+  for (int i = 0; i < N; ++i) {
+    if (i % 700 == 0) synchronise();
+    atomic_fetch_add(&atomics[i].byte, (uint8_t)i);
+    atomic_fetch_or_explicit(&atomics[i].half, (uint16_t)i, memory_order_relaxed);
+    atomic_exchange(&atomics[i].word, (uint32_t)i);
+    atomic_store_explicit(&atomics[i].both, (uint64_t)i << 40, memory_order_release);
+    expected = NULL;
+    atomic_compare_exchange_strong(&atomics[i].pointer, &expected, i % 2 == 0 ? &particles[i] : NULL);
+  }
+  synchronise();
+  uint64_t sum = 0;
+  for (int i = 0; i < N; ++i) {
+    if (i % 800 == 0) synchronise();
+    sum += atomic_load_explicit(&atomics[i].byte, memory_order_relaxed) + atomics[i].half + atomics[i].word +
+           atomic_load_explicit(&atomics[i].both, memory_order_acquire);
+    sum += atomics[i].pointer != NULL;
+  }
+  printf("atomics %llu\n", (unsigned long long)sum);
+}
+
+/* Assembly is not checked: the store before it has opened the place. */
+static void use_assembly(double* place) {
+  synchronise();
+  *place = 1;
+  __asm__("addsd %1, %0" : "+x"(*place) : "x"(2.5));
+  __asm__ volatile("incq %0" : "+m"(*place));
+  printf("assembly %.17g\n", *place);
+}
+
+/* Copies of lengths that the compiler knows, and does not. */
+static void copy(size_t n) {
+  synchronise();
+  memmove(results + 10, results, sizeof(double) * n);
+  memcpy(values, results + 500, n / 2 * sizeof(double) + 3);
+  memset((char*)values + 8001, 7, n * 2 + 1);
+  synchronise();
+  memcpy(&particles[3], &particles[N - 1], sizeof particles[0] - 5);
+  memcpy((char*)values + 4090, (char*)results + 8185, 13);
+  printf("copies %016llx %d\n", (unsigned long long)hash(values, sizeof values),
+         memcmp(values, results, n));
+}
+
+/* Local variables whose addresses leave their functions, in a frame that is shared memory. */
+__attribute__((noinline)) static double* largest(double** places, int n) {
+  double* best = places[0];
+  for (int i = 1; i < n; ++i)
+    if (*places[i] > *best) best = places[i];
+  return best;
+}
+
 int main(void) {
   for (int i = 0; i < N; ++i) values[i] = i * 0.5;
+  synchronise();
   for (int i = 1; i < N - 1; ++i) results[i] = values[i - 1] + values[i] + values[i + 1];
+  synchronise();
   printf("stencil %016llx\n", (unsigned long long)hash(results, sizeof results));
   set_fields(particles, N);
+  synchronise();
   printf("fields %016llx\n", (unsigned long long)hash(particles, sizeof particles));
-  printf("varargs %g\n", sum_of(4, 1.0, 2.0, 3.0, values[9]));
+  synchronise();
+  printf("varargs %g\n", sum_of(12, 1.0, 2.0, 3.0, values[9], 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0));
   const int last = setjmp(back);
   if (last == 0) fill_until(results, N, 1234);
   printf("longjmp %d %016llx\n", last, (unsigned long long)hash(results, sizeof results));
-  memmove(results + 10, results, sizeof(double) * 2000);
-  memcpy(values, results + 500, sizeof(double) * 1001 + 3);
-  memset((char*)values + 8001, 7, 5001);
-  printf("partial copies %016llx\n", (unsigned long long)hash(values, sizeof values));
+  copy(2000);
   volatile double* watched = values;
-  for (int i = 0; i < N; ++i) watched[i] = watched[i] + 1;
+  for (int i = 0; i < N; ++i) {
+    if (i % 600 == 0) synchronise();
+    watched[i] = watched[i] + 1;
+  }
   printf("volatile %016llx\n", (unsigned long long)hash(values, sizeof values));
+  send_signals();
+  pass_structures();
+  use_atomics();
+  use_assembly(&results[77]);
+  double one = 1, two = 2;
+  double* places[] = {&one, &values[5], &two, &results[7]};
+  *largest(places, 4) = 100;
+  printf("places %g %g %g\n", one, two, values[5] + results[7]);
   for (int n = 0; n < 200; n += 67) matrix(n);
   return 0;
 }

@@ -1,17 +1,27 @@
 #define _GNU_SOURCE
 #include "recorder.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
 
+#include "guard.h"
 #include "src/checks/abi.h"
 
-enum { SHIFT = MUSUBI_CHECKS_GRANULE_SHIFT_MAX, CLOSED = 3, GARBAGE = 0xa5 };
+enum { SHIFT = MUSUBI_CHECKS_GRANULE_SHIFT_MAX, CLOSED = 3, GARBAGE = 0xa5, TOLD_MAX = 10 };
 
-struct RecordedCall recorder_calls[4096];
-unsigned recorder_count;
+UNGUARDED struct RecordedCall recorder_calls[4096];
+UNGUARDED unsigned recorder_count, recorder_missed;
+UNGUARDED static int is_over;
+
+/* The first byte of this file's code, and so the end of the program's. */
+__attribute__((naked, used)) static void code_begin(void) {
+  __asm__("ud2");
+}
 
 /* Sets the bits of `on` and clears those of `off`. */
 static void set_states(uintptr_t address, size_t bytes, int on, int off) {
@@ -23,13 +33,34 @@ static void set_states(uintptr_t address, size_t bytes, int on, int off) {
   }
 }
 
+static void open_bytes(uintptr_t address, size_t bytes, int writes) {
+  guard_lock();
+  set_states(address, bytes, 0, writes ? CLOSED : MUSUBI_CHECKS_NOT_READABLE);
+  guard_protect(address, bytes);
+  guard_unlock();
+}
+
 void recorder_close(const void* address, size_t bytes) {
   recorder_count = 0;
+  guard_lock();
   set_states((uintptr_t)address, bytes, CLOSED, 0);
+  guard_protect((uintptr_t)address, bytes);
+  guard_unlock();
+}
+
+void synchronise(void) {
+  for (unsigned i = 0; i < guard_count; ++i)
+    recorder_close((void*)guard_regions[i].begin, guard_regions[i].end - guard_regions[i].begin);
+}
+
+void recorder_guard(const void* address, size_t bytes) {
+  guard_add((uintptr_t)address, bytes);
+  synchronise();
 }
 
 /* Uses vector registers, as a runtime may: the entries below must save them. */
 __attribute__((used)) static void record(uintptr_t address, uintptr_t bytes, unsigned entry) {
+  if (entry <= MUSUBI_CHECKS_ENTRY_WRITE) bytes = 1; /* the second argument is none */
   if (bytes == 0 || address + bytes < address ||
       address + bytes > (uintptr_t)1 << MUSUBI_CHECKS_ADDRESS_BITS) {
     fprintf(stderr, "recorder: entry %u was called for %#lx, %lu bytes\n", entry, address, bytes);
@@ -37,11 +68,30 @@ __attribute__((used)) static void record(uintptr_t address, uintptr_t bytes, uns
   }
   if (recorder_count < sizeof recorder_calls / sizeof *recorder_calls)
     recorder_calls[recorder_count++] = (struct RecordedCall){entry, address, bytes};
+  open_bytes(address, bytes, entry != MUSUBI_CHECKS_ENTRY_READ && entry != MUSUBI_CHECKS_ENTRY_READ_RANGE);
   if (entry == MUSUBI_CHECKS_ENTRY_OVERWRITE) memset((void*)address, GARBAGE, bytes);
-  set_states(address, bytes, 0,
-             entry == MUSUBI_CHECKS_ENTRY_READ_RANGE ? MUSUBI_CHECKS_NOT_READABLE : CLOSED);
   __asm__ volatile("pcmpeqd %%xmm0, %%xmm0; movdqa %%xmm0, %%xmm5; movdqa %%xmm0, %%xmm15" ::
                        : "xmm0", "xmm5", "xmm15");
+}
+
+/* A fault on guarded memory opens it, as the runtime does. */
+static void on_fault(int number, siginfo_t* info, void* context) {
+  const uintptr_t address = (uintptr_t)info->si_addr;
+  const greg_t* registers = ((const ucontext_t*)context)->uc_mcontext.gregs;
+  const int writes = (registers[REG_ERR] & 2) != 0;
+  const uintptr_t code = (uintptr_t)registers[REG_RIP];
+  extern const char __executable_start[];
+  if (!guard_holds(address)) {
+    signal(number, SIG_DFL);
+    return;
+  }
+  const int is_promised =
+      RECORDER_MODE == MUSUBI_CHECKS_UDSM || (RECORDER_MODE == MUSUBI_CHECKS_ADSM && writes);
+  if (is_promised && !is_over && code >= (uintptr_t)__executable_start && code < (uintptr_t)code_begin &&
+      recorder_missed++ < TOLD_MAX)
+    dprintf(2, "recorder: a %s of %#lx without a check, by the code at %#lx\n", writes ? "store" : "load",
+            address, code - (uintptr_t)__executable_start);
+  open_bytes(address, 1, writes);
 }
 
 /* Entries 0 to 5. xsave keeps the vector registers (mask 0xe7: up to AVX-512), which the C library uses in
@@ -73,4 +123,19 @@ __attribute__((constructor(101))) static void start(void) {
     exit(1);
   }
   memcpy(page, entries, sizeof entries);
+  struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
+  sigaction(SIGSEGV, &action, NULL);
+#ifdef GUARD_PROGRAM
+  guard_program();
+  synchronise();
+#endif
+}
+
+/* The C runtime's own code comes after it, and touches globals of the program. */
+__attribute__((destructor)) static void end(void) {
+  is_over = 1;
+  if (recorder_missed == 0) return;
+  fflush(stdout);
+  dprintf(2, "recorder: %u accesses without a check\n", recorder_missed);
+  _exit(1);
 }

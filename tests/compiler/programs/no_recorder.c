@@ -1,0 +1,4 @@
+/* For programs without checks. */
+void synchronise(void);
+void synchronise(void) {
+}
