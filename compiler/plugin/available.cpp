@@ -30,11 +30,6 @@ void Facts::add(unsigned key, const Interval& interval, bool writes) {
   if (writes) add_to(writable_, key, interval);
 }
 
-void Facts::forget(unsigned key) {
-  readable_.erase(key);
-  writable_.erase(key);
-}
-
 void Facts::clear() {
   readable_.clear();
   writable_.clear();
@@ -75,7 +70,6 @@ llvm::DenseMap<const llvm::BasicBlock*, Facts> facts_at_entries(
   for (bool changed = true; changed;) {
     changed = false;
     for (const llvm::BasicBlock* block : order) {
-      const Flow& flow = flows.find(block)->second;
       bool is_new = after.find(block) == after.end();
       for (const llvm::BasicBlock* way : llvm::predecessors(block)) {
         const auto facts = after.find(way);
@@ -85,8 +79,7 @@ llvm::DenseMap<const llvm::BasicBlock*, Facts> facts_at_entries(
       }
       if (!is_new) continue;
       Facts facts = before.find(block)->second;
-      for (const unsigned key : flow.redefined) facts.forget(key);
-      for (const Event& event : flow.events) apply(event, facts);
+      for (const Event& event : flows.find(block)->second) apply(event, facts);
       after[block] = std::move(facts);
       changed = true;
     }

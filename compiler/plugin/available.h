@@ -27,7 +27,6 @@ class Facts {
  public:
   bool hold(unsigned key, const Interval& interval, bool writes) const;
   void add(unsigned key, const Interval& interval, bool writes);
-  void forget(unsigned key);
   void clear();
   // Keeps what `other` has too. Result: whether anything was lost.
   bool meet(const Facts& other);
@@ -49,13 +48,12 @@ struct Event {
   bool writes;
 };
 
-struct Flow {
-  std::vector<Event> events;                 // in the order of the block
-  llvm::SmallVector<unsigned, 4> redefined;  // keys that stand for another address from this block on
-};
+using Flow = std::vector<Event>;  // in the order of the block
 
-// The facts at the beginning of each block of a function, by a must-analysis forward: the greatest solution,
-// in which all ways to the block agree. `order` is the reverse postorder, with the function's entry first.
+// The facts at the beginning of each block of a function, by a must-analysis forward: the greatest solution, in
+// which all ways to the block agree. A key that stands for another address in each iteration of a loop has none
+// where the iteration begins, for the first way to that place met no touch of it. `order` is the reverse
+// postorder, with the function's entry first.
 llvm::DenseMap<const llvm::BasicBlock*, Facts> facts_at_entries(
     llvm::ArrayRef<llvm::BasicBlock*> order, const llvm::DenseMap<const llvm::BasicBlock*, Flow>& flows);
 

@@ -80,32 +80,19 @@ class PointPlanner {
   std::vector<Point> points_;
 };
 
-// A key stands for another address where one of its values is computed again.
 unsigned PointPlanner::key_of(const SCEV* rest) {
-  const auto [place, is_new] = keys_.try_emplace(rest, keys_.size());
-  const unsigned key = place->second;
-  if (!is_new) return key;
-  llvm::SCEVExprContains(rest, [&](const SCEV* part) {
-    if (const auto* value = llvm::dyn_cast<llvm::SCEVUnknown>(part)) {
-      if (const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value->getValue()))
-        flows_[instruction->getParent()].redefined.push_back(key);
-    } else if (const auto* recurrence = llvm::dyn_cast<llvm::SCEVAddRecExpr>(part)) {
-      flows_[recurrence->getLoop()->getHeader()].redefined.push_back(key);
-    }
-    return false;
-  });
-  return key;
+  return keys_.try_emplace(rest, keys_.size()).first->second;
 }
 
 void PointPlanner::add(const Touch& touch, Flow& flow, std::vector<Item>& items) {
   if (!is_checked(analyses_.mode, touch.writes)) return;
   const bool is_plain = touch.kind == Touch::Kind::bytes;
   if (touch.kind != Touch::Kind::gathered && filter_.is_private(*touch.pointer)) return;
-  items.push_back({touch, !is_covered(*touch.instruction, touch.writes), flow.events.size(), is_plain});
+  items.push_back({touch, !is_covered(*touch.instruction, touch.writes), flow.size(), is_plain});
   if (!is_plain) return;
   const Split address = split(analyses_.evolution.getSCEV(touch.pointer), analyses_.evolution);
   const Interval interval{address.number, address.number + static_cast<int64_t>(touch.bytes)};
-  flow.events.push_back({false, key_of(address.rest), interval, touch.writes});
+  flow.push_back({false, key_of(address.rest), interval, touch.writes});
 }
 
 void PointPlanner::find(llvm::BasicBlock& block) {
@@ -117,9 +104,9 @@ void PointPlanner::find(llvm::BasicBlock& block) {
     touches.clear();
     append_touches(instruction, analyses_.library, touches);
     for (const Touch& touch : touches) add(touch, flow, items);
-    if (analyses_.free.kills(instruction)) flow.events.push_back({true, 0, {0, 0}, false});
+    if (analyses_.free.kills(instruction)) flow.push_back({true, 0, {0, 0}, false});
   }
-  flows_[&block].events = std::move(flow.events);
+  flows_[&block] = std::move(flow);
   items_[&block] = std::move(items);
 }
 
@@ -128,13 +115,13 @@ void PointPlanner::find(llvm::BasicBlock& block) {
 Point PointPlanner::hull_of(size_t index, const std::vector<Item>& items, const Flow& flow,
                             const Facts& facts, Event& checked) const {
   const Item& first = items[index];
-  const Event& own = flow.events[first.event];
+  const Event& own = flow[first.event];
   checked = own;
   size_t end = first.event;
-  while (end < flow.events.size() && !flow.events[end].is_kill) ++end;
+  while (end < flow.size() && !flow[end].is_kill) ++end;
   const auto for_neighbours = [&](auto&& take) {
     for (size_t i = index + 1; i < items.size() && items[i].event < end; ++i) {
-      const Event& event = flow.events[items[i].event];
+      const Event& event = flow[items[i].event];
       if (items[i].has_event && items[i].needs_check && event.key == own.key) take(event);
     }
   };
@@ -154,17 +141,16 @@ Point PointPlanner::hull_of(size_t index, const std::vector<Item>& items, const 
 void PointPlanner::plan(llvm::BasicBlock& block, Facts facts) {
   const Flow& flow = flows_[&block];
   const std::vector<Item>& items = items_[&block];
-  for (const unsigned key : flow.redefined) facts.forget(key);
   size_t next = 0;
   for (size_t index = 0; index < items.size(); ++index) {
     const Item& item = items[index];
-    for (; next < item.event; ++next) apply(flow.events[next], facts);
+    for (; next < item.event; ++next) apply(flow[next], facts);
     if (!item.needs_check) continue;
     if (!item.has_event) {
       points_.push_back({item.touch, 0, item.touch.bytes});
       continue;
     }
-    const Event& event = flow.events[item.event];
+    const Event& event = flow[item.event];
     if (facts.hold(event.key, event.interval, event.writes)) continue;
     Event checked{};
     points_.push_back(hull_of(index, items, flow, facts, checked));

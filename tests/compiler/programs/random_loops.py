@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Random loop nests in C: random_loops.py SEED KERNELS writes a program that prints a sum per kernel.
 
-Compiled with checks and the recorder, all arrays are closed before each kernel, overwritten bytes are filled
-with garbage, and each range that is named must lie in one array: a wrong overwrite changes a sum, a bogus
-size leaves the array. Compiled without, the sums are the ones to compare with."""
+Compiled with checks and the recorder, all arrays are closed before each kernel and where it synchronises,
+overwritten bytes are filled with garbage, and each range that is named must lie in one array: a wrong overwrite
+changes a sum, a bogus size leaves the array, a missing check faults. Compiled without, the sums are the ones to
+compare with."""
 
 import random
 import sys
@@ -13,16 +14,22 @@ HEAD = """#include <stdio.h>
 #include <string.h>
 #ifdef CHECKED
 #include "recorder.h"
+#else
+static void synchronise(void) {}
 #endif
 enum { N = 1 << 14, ARRAYS = 4, SLACK = 1 << 12 };
 static double memory[ARRAYS][N + 2 * SLACK] __attribute__((aligned(4096)));
 static int indices[N];
+struct Pair {
+  double first, second;
+};
 static void begin(void) {
   for (int k = 0; k < ARRAYS; ++k)
     for (int i = 0; i < N + 2 * SLACK; ++i) memory[k][i] = (i * 7 + k * 3) % 11 - 5;
   for (int i = 0; i < N; ++i) indices[i] = (i * 37) % N;
 #ifdef CHECKED
   recorder_close(memory, sizeof memory);
+  synchronise();
 #endif
 }
 static int end(const char* name) {
@@ -78,7 +85,10 @@ class Kernel:
         terms = []
         for depth in range(self.loops):
             if self.choice.random() < 0.85:
-                terms.append(f"{self.choice.choice(weight)} * (long)i{depth}")
+                factor = self.choice.choice(weight)
+                if factor == "w":
+                    weight = [1, 2]  # the array has room for one
+                terms.append(f"{factor} * (long)i{depth}")
         terms.append(str(self.choice.randint(-8, 8)))
         return " + ".join(terms)
 
@@ -97,11 +107,39 @@ class Kernel:
             return f"if ({self.operand()} > 0) {text}"
         if chance < 0.2:
             return f"if (m > {self.choice.choice([0, 5, 1000])}) {text}"
+        if chance < 0.4:
+            return self.odd_statement()
         return text
+
+    def odd_statement(self):
+        """What ranges before loops do not cover."""
+        inner = f"i{self.loops - 1}"
+        x, same = f"x{self.choice.randrange(4)}", self.index()
+        synchronise = f"if (({inner} & 63) == {self.choice.randrange(20)}) synchronise();"
+        pair = f"((struct Pair*)(x{self.choice.randrange(4)} + {self.index()}))"
+        length = self.choice.choice(["5", "1", f"(({inner} & 7) + 1)", "24"])
+        return self.choice.choice(
+            [
+                f"if ({self.operand()} > 4.5) break;",
+                f"if (({inner} & 31) == {self.choice.randrange(20)}) synchronise();",
+                f"{x}[{same}] += 1; {synchronise} {x}[{same}] += 2;",
+                f"sum += {x}[{same}]; {synchronise} sum += {x}[{same}]; {x}[{same}] = 1;",
+                f"for (int k = 0; k < 9; ++k) {{ {x}[m & 7] += 1; if (k == ({inner} & 511)) synchronise(); }}",
+                f"for (long at = m & 7, k = 0; k < (n & 31); ++k) {{ {x}[at] += 1; at = (at * 7 + 3) & 8191; }}",
+                f"if ((unsigned)({inner} - 5) < 10) sum += {self.operand()};",
+                f"if (({inner} & 15) == 9 && {self.operand()} > 3) synchronise(); else x1[{self.index()}] += 1;",
+                f"{pair}->first += {pair}->second;",
+                f"x{self.choice.randrange(4)}[m & 7] += {self.operand()};",
+                f"memcpy(x0 + {self.index()}, x1 + 100 + {self.index()}, {length} * 3);",
+                f"memset(x2 + {self.index()}, 0, {length} * 8);",
+                f"for (int k = 0; k < ({inner} & 3); ++k) x3[k + {self.index()}] += x2[k];",
+                f"if (m > 9) x{self.choice.randrange(4)}[indices[{inner}] & 1023] = 0.5;",
+            ]
+        )
 
     def text(self):
         parameters = "double *x0, double *x1, double *x2, double *x3, int n, int m, int p, long w"
-        lines = [f"__attribute__((noinline)) static void {self.name}({parameters}) {{"]
+        lines = [f"__attribute__((noinline)) static void {self.name}({parameters}) {{", "  double sum = 0;"]
         for depth in range(self.loops):
             lines.append("  " * (depth + 1) + self.head(depth))
             if self.choice.random() < 0.2 and depth + 1 < self.loops:
@@ -109,7 +147,7 @@ class Kernel:
         for _ in range(self.choice.randint(1, 3)):
             lines.append("  " * (self.loops + 1) + self.statement())
         lines += ["  " * (depth + 1) + "}" for depth in reversed(range(self.loops))]
-        return "\n".join([*lines, "}"])
+        return "\n".join([*lines, "  x0[5] += sum;", "}"])
 
     def statement_at(self, depth):
         return f"x{self.choice.randrange(4)}[i{depth}] = {depth} + 0.25;"
@@ -123,7 +161,7 @@ class Kernel:
                 arrays = self.choice.sample(range(4), 4)
             places = ", ".join(f"A({k})" for k in arrays)
             m, p = self.choice.randint(-2, self.trips), self.choice.randint(0, 9)
-            w = self.choice.choice([1, 2, self.trips])
+            w = self.choice.choice([1, 2, self.trips, 600 if self.loops == 3 else 1])
             lines.append(f"  begin(); {self.name}({places}, {n}, {m}, {p}, {w}); "
                          f'failed |= end("{self.name} {n}");')
         return "\n".join(lines)
@@ -136,6 +174,7 @@ def main():
     for kernel in kernels:
         print(kernel.text())
     print("int main(void) {\n  int failed = 0;")
+    print("#ifdef CHECKED\n  recorder_guard(memory, sizeof memory);\n#endif")
     for kernel in kernels:
         print(kernel.calls())
     print("  return failed;\n}")

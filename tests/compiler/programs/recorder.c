@@ -40,17 +40,21 @@ static void open_bytes(uintptr_t address, size_t bytes, int writes) {
   guard_unlock();
 }
 
-void recorder_close(const void* address, size_t bytes) {
-  recorder_count = 0;
+static void close_bytes(const void* address, size_t bytes) {
   guard_lock();
   set_states((uintptr_t)address, bytes, CLOSED, 0);
   guard_protect((uintptr_t)address, bytes);
   guard_unlock();
 }
 
+void recorder_close(const void* address, size_t bytes) {
+  recorder_count = 0;
+  close_bytes(address, bytes);
+}
+
 void synchronise(void) {
   for (unsigned i = 0; i < guard_count; ++i)
-    recorder_close((void*)guard_regions[i].begin, guard_regions[i].end - guard_regions[i].begin);
+    close_bytes((void*)guard_regions[i].begin, guard_regions[i].end - guard_regions[i].begin);
 }
 
 void recorder_guard(const void* address, size_t bytes) {
