@@ -1,4 +1,4 @@
-// What C++ programs do to loops: it prints the same with checks and without.
+// What C++ programs do to memory: it prints the same with checks and without.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -9,15 +9,21 @@
 #include <thread>
 #include <vector>
 
+#include "recorder.h"
+
 namespace {
 
 struct Guard {
   explicit Guard(std::vector<double>& all) : values(all) {}
-  ~Guard() { std::fill(values.begin(), values.begin() + 1000, 1.5); }
+  ~Guard() {
+    synchronise();
+    std::fill(values.begin(), values.begin() + 1000, 1.5);
+  }
   std::vector<double>& values;
 };
 
 double at_or_throw(double value) {
+  if (value == 1000) synchronise();
   if (value > 2000) throw std::runtime_error("too large");
   return value * 2;
 }
@@ -31,6 +37,30 @@ double unwind(std::vector<double>& values) {
     std::printf("%s\n", error.what());
   }
   return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+struct Problem {
+  double numbers[30];
+  int line;
+};
+
+// An exception that is an object, changed on its way and thrown again.
+double rethrow(std::vector<double>& values, int depth) {
+  try {
+    if (depth == 0) {
+      Problem problem{};
+      problem.numbers[7] = values[3];
+      throw problem;
+    }
+    values[depth] += rethrow(values, depth - 1);
+  } catch (Problem& problem) {
+    synchronise();
+    problem.numbers[depth] += values[depth];
+    problem.line = depth;
+    if (depth < 5) throw;
+    return problem.numbers[7] + problem.line + problem.numbers[3];
+  }
+  return 0;
 }
 
 class Shape {
@@ -65,11 +95,14 @@ double by_threads() {
 int main() {
   std::vector<double> values(4000);
   std::iota(values.begin(), values.end(), 0.0);
+  synchronise();
   std::printf("unwind %g\n", unwind(values));
+  std::printf("rethrow %g\n", rethrow(values, 5));
   std::sort(values.begin(), values.end(), [](double a, double b) { return a > b; });
   std::printf("sorted %g %g\n", values.front(), values[2500]);
   std::map<std::string, std::vector<int>> lists;
   for (int i = 0; i < 3000; ++i) lists[std::to_string(i % 7)].push_back(i);
+  synchronise();
   for (auto& [name, list] : lists)
     std::printf("%s %d\n", name.c_str(), std::accumulate(list.begin(), list.end(), 0));
   const Square square;
@@ -78,6 +111,7 @@ int main() {
   for (size_t i = 0; i < 5000; ++i) sum += shape.area(i);
   std::printf("virtual %g\n", sum);
   std::printf("threads %g\n", by_threads());
+  synchronise();
   std::vector<double> copy = values;
   std::vector<double> moved = std::move(copy);
   moved.resize(9000, 3.0);

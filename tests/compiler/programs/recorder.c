@@ -18,7 +18,8 @@ UNGUARDED struct RecordedCall recorder_calls[4096];
 UNGUARDED unsigned recorder_count, recorder_missed;
 UNGUARDED static int is_over;
 
-/* The first byte of this file's code, and so the end of the program's. */
+/* The first byte of this file's code, and so the end of the program's; that begins with _start. Constructors of
+ * static libraries lie before it. */
 __attribute__((naked, used)) static void code_begin(void) {
   __asm__("ud2");
 }
@@ -84,14 +85,14 @@ static void on_fault(int number, siginfo_t* info, void* context) {
   const greg_t* registers = ((const ucontext_t*)context)->uc_mcontext.gregs;
   const int writes = (registers[REG_ERR] & 2) != 0;
   const uintptr_t code = (uintptr_t)registers[REG_RIP];
-  extern const char __executable_start[];
+  extern const char _start[], __executable_start[];
   if (!guard_holds(address)) {
     signal(number, SIG_DFL);
     return;
   }
   const int is_promised =
       RECORDER_MODE == MUSUBI_CHECKS_UDSM || (RECORDER_MODE == MUSUBI_CHECKS_ADSM && writes);
-  if (is_promised && !is_over && code >= (uintptr_t)__executable_start && code < (uintptr_t)code_begin &&
+  if (is_promised && !is_over && code >= (uintptr_t)_start && code < (uintptr_t)code_begin &&
       recorder_missed++ < TOLD_MAX)
     dprintf(2, "recorder: a %s of %#lx without a check, by the code at %#lx\n", writes ? "store" : "load",
             address, code - (uintptr_t)__executable_start);
