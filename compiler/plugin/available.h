@@ -50,9 +50,9 @@ struct Event {
 
 using Flow = std::vector<Event>;  // in the order of the block
 
-// The facts at the beginning of each block of a function, by a must-analysis forward: the greatest solution, in
-// which all ways to the block agree. A key that stands for another address in each iteration of a loop has none
-// where the iteration begins, for the first way to that place met no touch of it. `order` is the reverse
+// The facts at the beginning of each block of a function, by a must-analysis forward: the greatest solution,
+// in which all ways to the block agree. A key that stands for another address in each iteration of a loop has
+// none where the iteration begins, for the first way to that place met no touch of it. `order` is the reverse
 // postorder, with the function's entry first.
 llvm::DenseMap<const llvm::BasicBlock*, Facts> facts_at_entries(
     llvm::ArrayRef<llvm::BasicBlock*> order, const llvm::DenseMap<const llvm::BasicBlock*, Flow>& flows);

@@ -142,8 +142,8 @@ llvm::MDNode* common_type(const Range& range) {
   return type;
 }
 
-// Computed bounds may be no addresses, where some accesses do not happen: the table ends at 2^47. A hint goes by
-// then; a check keeps what is an address, for other accesses of the range may happen.
+// Computed bounds may be no addresses, where some accesses do not happen: the table ends at 2^47. A hint goes
+// by then; a check keeps what is an address, for other accesses of the range may happen.
 Value* Emitter::is_inside(IRBuilder<>& builder, const Range& range, Bounds& bounds, Value*& end) {
   Value* limit = sequence_.number(kAddressLimit);
   end = builder.CreateAdd(bounds.address, bounds.bytes);
@@ -161,12 +161,13 @@ void Emitter::test(const Range& range, Bounds bounds, Value* holds) {
   Value* closed;
   const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(bounds.bytes);
   if (constant != nullptr && is_checked(mode_, range.writes) && constant->getValue().sle(kGranuleBytes)) {
-    // Both ends of a short range that begins at an address are tested. One that begins elsewhere holds none that
-    // could be shared: neither the first page is, nor the last granules are.
+    // Both ends of a short range that begins at an address are tested. One that begins elsewhere holds none
+    // that could be shared: neither the first page is, nor the last granules are.
     Value* limit = sequence_.number(kAddressLimit - kGranuleBytes);
     sequence_.branch(builder, builder.CreateICmpULT(bounds.address, limit), /*is_rare=*/false);
     Value* last = builder.CreateAdd(bounds.address, sequence_.number(constant->getZExtValue() - 1));
-    Value* states = builder.CreateOr(sequence_.state(builder, bounds.address), sequence_.state(builder, last));
+    Value* states =
+        builder.CreateOr(sequence_.state(builder, bounds.address), sequence_.state(builder, last));
     closed = sequence_.is_closed(builder, states, range.writes);
   } else {
     Value* end = nullptr;

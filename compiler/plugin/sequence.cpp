@@ -1,5 +1,6 @@
 #include "sequence.h"
 
+#include "covered.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
@@ -20,10 +21,16 @@ Sequence::Sequence(llvm::LLVMContext& context)
       word_(llvm::Type::getInt64Ty(context)),
       pointer_(llvm::PointerType::getUnqual(context)) {}
 
+// Page and table need no check themselves.
+Value* Sequence::load(IRBuilder<>& builder, llvm::Type* type, Value* place, llvm::Align align) const {
+  llvm::LoadInst* load = builder.CreateAlignedLoad(type, place, align);
+  mark_covered(*load, /*writes=*/false);
+  return load;
+}
+
 Value* Sequence::state(IRBuilder<>& builder, Value* address) const {
   Value* place = builder.CreateAdd(builder.CreateLShr(address, kGranuleShift), number(MUSUBI_CHECKS_TABLE));
-  return builder.CreateAlignedLoad(builder.getInt8Ty(), builder.CreateIntToPtr(place, pointer_),
-                                   llvm::Align(1), "musubi.state");
+  return load(builder, builder.getInt8Ty(), builder.CreateIntToPtr(place, pointer_), llvm::Align(1));
 }
 
 Value* Sequence::is_closed(IRBuilder<>& builder, Value* state, bool writes) const {
@@ -34,9 +41,8 @@ Value* Sequence::is_closed(IRBuilder<>& builder, Value* state, bool writes) cons
 Value* Sequence::is_closed(IRBuilder<>& builder, Value* first, Value* last, bool writes) const {
   const uint64_t bit = writes ? MUSUBI_CHECKS_NOT_WRITABLE : MUSUBI_CHECKS_NOT_READABLE;
   Value* more = builder.CreateSub(last, first);
-  Value* states = builder.CreateAlignedLoad(
-      word_, builder.CreateIntToPtr(builder.CreateAdd(first, number(MUSUBI_CHECKS_TABLE)), pointer_),
-      llvm::Align(1), "musubi.states");
+  Value* place = builder.CreateIntToPtr(builder.CreateAdd(first, number(MUSUBI_CHECKS_TABLE)), pointer_);
+  Value* states = load(builder, word_, place, llvm::Align(1));
   // Shifts out the states of granules after the last.
   Value* after =
       builder.CreateAnd(builder.CreateSub(number(kStatesPerLoad - 1), more), number(kStatesPerLoad - 1));
@@ -55,7 +61,7 @@ llvm::CallInst* Sequence::call(IRBuilder<>& builder, Value* slot, llvm::ArrayRef
                                Effects effects) const {
   const llvm::SmallVector<llvm::Type*, 2> types(arguments.size(), word_);
   auto* type = llvm::FunctionType::get(builder.getVoidTy(), types, false);
-  llvm::CallInst* call = builder.CreateCall(type, builder.CreateLoad(pointer_, slot), arguments);
+  llvm::CallInst* call = builder.CreateCall(type, load(builder, pointer_, slot, llvm::Align(8)), arguments);
   // Preserves all registers but r11, as src/checks/abi.h promises.
   call->setCallingConv(llvm::CallingConv::PreserveAll);
   call->setDoesNotThrow();

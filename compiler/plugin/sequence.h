@@ -46,6 +46,9 @@ class Sequence {
   llvm::Type* pointer() const { return pointer_; }
 
  private:
+  llvm::Value* load(llvm::IRBuilder<>& builder, llvm::Type* type, llvm::Value* place,
+                    llvm::Align align) const;
+
   llvm::LLVMContext& context_;
   llvm::Type* word_;
   llvm::Type* pointer_;

@@ -10,9 +10,11 @@ namespace musubi::compiler {
 namespace {
 
 // The outermost loop around the instruction in which the value does not change; null if there is none.
-llvm::Loop* loop_without(const llvm::Value& value, const llvm::Instruction& instruction, llvm::LoopInfo& loops) {
+llvm::Loop* loop_without(const llvm::Value& value, const llvm::Instruction& instruction,
+                         llvm::LoopInfo& loops) {
   llvm::Loop* found = nullptr;
-  for (llvm::Loop* loop = loops.getLoopFor(instruction.getParent()); loop != nullptr; loop = loop->getParentLoop())
+  for (llvm::Loop* loop = loops.getLoopFor(instruction.getParent()); loop != nullptr;
+       loop = loop->getParentLoop())
     if (loop->isLoopInvariant(&value)) found = loop;
   return found;
 }

@@ -18,7 +18,8 @@ void guard_lock(void), guard_unlock(void);
 int guard_holds(uintptr_t address);
 void guard_add(uintptr_t address, size_t bytes);
 
-/* Gives the guarded pages that the bytes touch the protection that the table says. The caller holds the lock. */
+/* Gives the guarded pages that the bytes touch the protection that the table says. The caller holds the lock.
+ */
 void guard_protect(uintptr_t address, size_t bytes);
 
 /* Guards all globals of the program, and what it gets from malloc from now on. */

@@ -163,8 +163,7 @@ static void copy(size_t n) {
   synchronise();
   memcpy(&particles[3], &particles[N - 1], sizeof particles[0] - 5);
   memcpy((char*)values + 4090, (char*)results + 8185, 13);
-  printf("copies %016llx %d\n", (unsigned long long)hash(values, sizeof values),
-         memcmp(values, results, n));
+  printf("copies %016llx %d\n", (unsigned long long)hash(values, sizeof values), memcmp(values, results, n));
 }
 
 /* Local variables whose addresses leave their functions, in a frame that is shared memory. */

@@ -1,4 +1,3 @@
 /* For programs without checks. */
 void synchronise(void);
-void synchronise(void) {
-}
+void synchronise(void) {}

@@ -18,8 +18,8 @@ UNGUARDED struct RecordedCall recorder_calls[4096];
 UNGUARDED unsigned recorder_count, recorder_missed;
 UNGUARDED static int is_over;
 
-/* The first byte of this file's code, and so the end of the program's; that begins with _start. Constructors of
- * static libraries lie before it. */
+/* The first byte of this file's code, and so the end of the program's; that begins with _start. Constructors
+ * of static libraries lie before it. */
 __attribute__((naked, used)) static void code_begin(void) {
   __asm__("ud2");
 }

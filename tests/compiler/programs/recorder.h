@@ -1,9 +1,10 @@
 /* In place of the start object: page and table of src/checks/abi.h, with entries that record their calls.
  *
- * Memory can be guarded: its pages are closed by mprotect as its granules are in the table, and the entries open
- * both. A fault of the program's own code then is an access without a check. It is counted and reported, if the
- * mode promises a check (RECORDER_MODE, a number of abi.h): a store in adsm, each access in udsm. Code of
- * libraries may fault. The program comes before recorder.o in the linker's arguments, and libraries after it. */
+ * Memory can be guarded: its pages are closed by mprotect as its granules are in the table, and the entries
+ * open both. A fault of the program's own code then is an access without a check. It is counted and reported,
+ * if the mode promises a check (RECORDER_MODE, a number of abi.h): a store in adsm, each access in udsm. Code
+ * of libraries may fault. The program comes before recorder.o in the linker's arguments, and libraries after
+ * it. */
 #pragma once
 
 #include <stddef.h>
@@ -25,7 +26,8 @@ void recorder_close(const void* address, size_t bytes);
 /* Guards the pages that lie in the bytes, and closes them. */
 void recorder_guard(const void* address, size_t bytes);
 
-/* Closes all guarded memory, as another thread's synchronisation may. Compiled code knows nothing about it. */
+/* Closes all guarded memory, as another thread's synchronisation may. Compiled code knows nothing about it.
+ */
 void synchronise(void);
 
 /* The calls since then, in order. Each has opened its granules; one of OVERWRITE has filled its bytes with

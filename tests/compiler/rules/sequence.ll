@@ -1,6 +1,38 @@
-; The test of a range: shorter ones than 512 bytes and empty ones, also of negative length, go by; no address
-; from 2^47 on is looked up; up to 8 granules are tested by one load; the call clobbers nothing.
+; MODES: hint adsm udsm
+; The test of a range. A hint goes by if it is shorter than 512 bytes, or empty, or of negative length; so does a
+; check that has no byte. No address from 2^47 on is looked up: a hint with one goes by, a check loses those bytes.
+; Up to 8 granules are tested by one load; the call clobbers nothing. Loads may move over hints alone.
 ; CHECK-LABEL: define double @sum
+; CHECK: %[[ADDRESS:.*]] = freeze i64
+; CHECK: %[[LENGTH:.*]] = freeze i64
+; HINT: icmp sge i64 %[[LENGTH]], 512
+; HINT: %[[END:.*]] = add i64 %[[ADDRESS]], %[[LENGTH]]
+; HINT: %[[ORDER:.*]] = icmp ult i64 %[[ADDRESS]], %[[END]]
+; HINT: %[[BELOW:.*]] = icmp ule i64 %[[END]], 140737488322560
+; HINT: %[[INSIDE:.*]] = and i1 %[[ORDER]], %[[BELOW]]
+; HINT: br i1 %[[INSIDE]]
+; HINT: %[[FIRST:.*]] = lshr i64 %[[ADDRESS]], 12
+; ADSM: icmp sge i64 %[[LENGTH]], 512
+; ADSM: %[[FIRST:.*]] = lshr i64 %[[ADDRESS]], 12
+; UDSM: %[[SUM:.*]] = add i64 %[[ADDRESS]], %[[LENGTH]]
+; UDSM: %[[BEGIN:.*]] = call i64 @llvm.smax.i64(i64 %[[ADDRESS]], i64 0)
+; UDSM: %[[END:.*]] = call i64 @llvm.smin.i64(i64 %[[SUM]], i64 140737488322560)
+; UDSM: %[[BYTES:.*]] = sub i64 %[[END]], %[[BEGIN]]
+; UDSM: %[[INSIDE:.*]] = icmp slt i64 %[[BEGIN]], %[[END]]
+; UDSM: br i1 %[[INSIDE]]
+; UDSM: %[[FIRST:.*]] = lshr i64 %[[BEGIN]], 12
+; CHECK: %[[SLOT:.*]] = add i64 %[[FIRST]], 1879048192
+; CHECK: inttoptr i64 %[[SLOT]] to ptr
+; CHECK: load i64, ptr %{{.*}}, align 1
+; CHECK: and i64 %{{.*}}, 72340172838076673
+; CHECK: load ptr, ptr inttoptr (i64 1879044112 to ptr)
+; HINT: call preserve_allcc void %{{.*}}(i64 %[[ADDRESS]], i64 %[[LENGTH]]) #[[HINT:[0-9]+]]
+; ADSM: call preserve_allcc void %{{.*}}(i64 %[[ADDRESS]], i64 %[[LENGTH]]) #[[HINT:[0-9]+]]
+; UDSM: call preserve_allcc void %{{.*}}(i64 %[[BEGIN]], i64 %[[BYTES]]) #[[CHECK:[0-9]+]]
+; HINT: attributes #[[HINT]] = { nounwind memory(inaccessiblemem: readwrite) "musubi-entry" }
+; ADSM: attributes #[[HINT]] = { nounwind memory(inaccessiblemem: readwrite) "musubi-entry" }
+; UDSM: attributes #[[CHECK]] = { nounwind "musubi-entry" }
+define double @sum
 ; CHECK: %[[ADDRESS:.*]] = freeze i64
 ; CHECK: %[[LENGTH:.*]] = freeze i64
 ; CHECK: icmp sge i64 %[[LENGTH]], 512
