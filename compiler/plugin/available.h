@@ -28,7 +28,7 @@ class Facts {
   bool hold(unsigned key, const Interval& interval, bool writes) const;
   void add(unsigned key, const Interval& interval, bool writes);
   void clear();
-  // Keeps what `other` has too. Result: whether anything was lost.
+  // Keeps the facts that `other` has too. Result: whether anything was lost.
   bool meet(const Facts& other);
 
  private:
@@ -40,7 +40,7 @@ class Facts {
   Intervals writable_;
 };
 
-// What an instruction does to facts: it touches an interval, or it is a kill.
+// The effect of an instruction on facts: it touches an interval, or it is a kill.
 struct Event {
   bool is_kill;
   unsigned key;

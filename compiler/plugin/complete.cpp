@@ -28,7 +28,7 @@ class Judge {
  public:
   explicit Judge(const llvm::TargetLibraryInfo& library) : library_(library) {}
 
-  // What of an instruction has no check, or an empty text.
+  // The part of an instruction that has no check, or an empty text.
   std::string unchecked(llvm::Instruction& instruction);
 
  private:
@@ -95,8 +95,8 @@ std::string why_incomplete(llvm::Module& module, const SyncFree::Libraries& libr
     if (function.hasFnAttribute(llvm::Attribute::Naked)) return "assembly in " + function.getName().str();
     Judge judge(libraries(function));
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
-      const std::string what = judge.unchecked(instruction);
-      if (!what.empty()) return what + " " + place_of(instruction);
+      const std::string part = judge.unchecked(instruction);
+      if (!part.empty()) return part + " " + place_of(instruction);
     }
   }
   return module.getModuleInlineAsm().empty() ? "" : "assembly outside of functions";

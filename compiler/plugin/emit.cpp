@@ -143,12 +143,14 @@ llvm::MDNode* common_type(const Range& range) {
 }
 
 // Computed bounds may be no addresses, where some accesses do not happen: the table ends at 2^47. A hint goes
-// by then; a check keeps what is an address, for other accesses of the range may happen.
+// by then; a check keeps the addresses, for other accesses of the range may happen.
 Value* Emitter::is_inside(IRBuilder<>& builder, const Range& range, Bounds& bounds, Value*& end) {
   Value* limit = sequence_.number(kAddressLimit);
   end = builder.CreateAdd(bounds.address, bounds.bytes);
-  if (!is_checked(mode_, range.writes))
-    return builder.CreateAnd(builder.CreateICmpULT(bounds.address, end), builder.CreateICmpULE(end, limit));
+  if (!is_checked(mode_, range.writes)) {
+    Value* in_order = builder.CreateICmpULT(bounds.address, end);
+    return builder.CreateAnd(in_order, builder.CreateICmpULE(end, limit));
+  }
   bounds.address = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, bounds.address, sequence_.number(0));
   end = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, limit);
   bounds.bytes = builder.CreateSub(end, bounds.address);
@@ -167,7 +169,7 @@ void Emitter::test(const Range& range, Bounds bounds, Value* holds) {
     sequence_.branch(builder, builder.CreateICmpULT(bounds.address, limit), /*is_rare=*/false);
     Value* last = builder.CreateAdd(bounds.address, sequence_.number(constant->getZExtValue() - 1));
     Value* states =
-        builder.CreateOr(sequence_.state(builder, bounds.address), sequence_.state(builder, last));
+        sequence_.states(builder, bounds.address, last);
     closed = sequence_.is_closed(builder, states, range.writes);
   } else {
     Value* end = nullptr;
@@ -192,7 +194,7 @@ void Emitter::call(IRBuilder<>& builder, const Range& range, const Bounds& bound
   if (!drops_bytes) call->setMetadata(llvm::LLVMContext::MD_tbaa, common_type(range));
 }
 
-// Marks what the range has checked whenever it happens.
+// Marks the accesses that the range has checked whenever they happen.
 void mark(const Range& range, Mode mode) {
   if (range.optional) return;
   if (is_checked(mode, range.writes))

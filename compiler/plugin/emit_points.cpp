@@ -37,7 +37,7 @@ void PointEmitter::call_range(IRBuilder<>& builder, Value* address, Value* bytes
 // Bytes that may lie in two granules, but not in more.
 void PointEmitter::test_ends(IRBuilder<>& builder, Value* address, Value* bytes, bool writes) {
   Value* last = builder.CreateAdd(address, builder.CreateSub(bytes, sequence_.number(1)));
-  Value* states = builder.CreateOr(sequence_.state(builder, address), sequence_.state(builder, last));
+  Value* states = sequence_.states(builder, address, last);
   llvm::Instruction* place =
       sequence_.branch(builder, sequence_.is_closed(builder, states, writes), /*is_rare=*/true);
   call_range(builder, address, bytes, writes);
@@ -164,7 +164,7 @@ void emit_points(llvm::Function& function, llvm::ArrayRef<Point> points) {
   if (points.empty()) return;
   gather_variables(function.getEntryBlock());
   PointEmitter emitter(function.getContext());
-  // The last one first: splitting a block moves what comes after the place.
+  // The last one first: splitting a block moves all that comes after the place.
   for (const Point& point : llvm::reverse(points)) emitter.emit(point);
 }
 

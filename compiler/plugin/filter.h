@@ -7,7 +7,7 @@ namespace musubi::compiler {
 
 // Which memory of one function no other thread can see: a local variable whose address does not leave the
 // function, a constant, or storage of one thread. Everything else may be shared: in programs of Musubi,
-// globals, heap and stacks are. Remembers what it has found, until the function changes.
+// globals, heap and stacks are. Remembers its findings, until the function changes.
 class Filter {
  public:
   bool is_private(const llvm::Value& pointer);

@@ -23,7 +23,7 @@ namespace musubi::compiler {
 
 namespace {
 
-// What the two phases know of one module.
+// The knowledge of both phases about one module.
 struct Work {
   Options options = read_options(std::getenv(kOptionsVariable));
   Report report;
@@ -86,7 +86,7 @@ llvm::PreservedAnalyses Ranges::run(llvm::Module& module, llvm::ModuleAnalysisMa
   return llvm::PreservedAnalyses::none();
 }
 
-// Late: checks what no range has covered, if the mode wants it, and says so in note and report.
+// Late: checks the accesses that no range has covered, if the mode wants it, and says so in note and report.
 class Points : public llvm::PassInfoMixin<Points> {
  public:
   explicit Points(std::shared_ptr<Work> work) : work_(std::move(work)) {}

@@ -4,7 +4,7 @@
 
 namespace musubi::compiler {
 
-// Takes from functions that reach a test now, their callers and the calls of both what they promised about
+// Takes from functions that reach a test now, their callers and the calls of both their promises about
 // memory and threads.
 void drop_promises(llvm::ArrayRef<llvm::Function*> changed);
 

@@ -33,6 +33,11 @@ Value* Sequence::state(IRBuilder<>& builder, Value* address) const {
   return load(builder, builder.getInt8Ty(), builder.CreateIntToPtr(place, pointer_), llvm::Align(1));
 }
 
+Value* Sequence::states(IRBuilder<>& builder, Value* first, Value* last) const {
+  Value* one = state(builder, first);
+  return builder.CreateOr(one, state(builder, last));
+}
+
 Value* Sequence::is_closed(IRBuilder<>& builder, Value* state, bool writes) const {
   const uint8_t bit = writes ? MUSUBI_CHECKS_NOT_WRITABLE : MUSUBI_CHECKS_NOT_READABLE;
   return builder.CreateICmpNE(builder.CreateAnd(state, builder.getInt8(bit)), builder.getInt8(0));

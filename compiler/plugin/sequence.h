@@ -26,7 +26,9 @@ class Sequence {
 
   // The state of the granule of an address.
   llvm::Value* state(llvm::IRBuilder<>& builder, llvm::Value* address) const;
-  // Whether a state, or several joined by `or`, forbids the access.
+  // The states of two granules in one.
+  llvm::Value* states(llvm::IRBuilder<>& builder, llvm::Value* first, llvm::Value* last) const;
+  // Whether a state, or two in one, forbids the access.
   llvm::Value* is_closed(llvm::IRBuilder<>& builder, llvm::Value* state, bool writes) const;
   // Whether a granule from `first` to `last` is closed; true if they are too many to look at here.
   llvm::Value* is_closed(llvm::IRBuilder<>& builder, llvm::Value* first, llvm::Value* last,

@@ -2,9 +2,9 @@
 """Random loop nests in C: random_loops.py SEED KERNELS writes a program that prints a sum per kernel.
 
 Compiled with checks and the recorder, all arrays are closed before each kernel and where it synchronises,
-overwritten bytes are filled with garbage, and each range that is named must lie in one array: a wrong overwrite
-changes a sum, a bogus size leaves the array, a missing check faults. Compiled without, the sums are the ones to
-compare with."""
+overwritten bytes are filled with garbage, and each range that is named must lie in one array: a wrong
+overwrite changes a sum, a bogus size leaves the array, a missing check faults. Compiled without, the sums are
+the ones to compare with."""
 
 import random
 import sys
@@ -124,10 +124,10 @@ class Kernel:
                 f"if (({inner} & 31) == {self.choice.randrange(20)}) synchronise();",
                 f"{x}[{same}] += 1; {synchronise} {x}[{same}] += 2;",
                 f"sum += {x}[{same}]; {synchronise} sum += {x}[{same}]; {x}[{same}] = 1;",
-                f"for (int k = 0; k < 9; ++k) {{ {x}[m & 7] += 1; if (k == ({inner} & 511)) synchronise(); }}",
-                f"for (long at = m & 7, k = 0; k < (n & 31); ++k) {{ {x}[at] += 1; at = (at * 7 + 3) & 8191; }}",
+                f"for (int k = 0; k < 9; ++k) {{ {x}[m & 7] += 1; if (k == {inner} % 512) synchronise(); }}",
+                f"for (long i = m & 7, k = 0; k < (n & 31); ++k) {{ {x}[i] += 1; i = (i * 7 + 3) & 8191; }}",
                 f"if ((unsigned)({inner} - 5) < 10) sum += {self.operand()};",
-                f"if (({inner} & 15) == 9 && {self.operand()} > 3) synchronise(); else x1[{self.index()}] += 1;",
+                f"if ({inner} % 16 == 9 && {self.operand()} > 3) synchronise(); else x1[{same}] += 1;",
                 f"{pair}->first += {pair}->second;",
                 f"x{self.choice.randrange(4)}[m & 7] += {self.operand()};",
                 f"memcpy(x0 + {self.index()}, x1 + 100 + {self.index()}, {length} * 3);",

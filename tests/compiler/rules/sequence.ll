@@ -26,30 +26,12 @@
 ; CHECK: load i64, ptr %{{.*}}, align 1
 ; CHECK: and i64 %{{.*}}, 72340172838076673
 ; CHECK: load ptr, ptr inttoptr (i64 1879044112 to ptr)
-; HINT: call preserve_allcc void %{{.*}}(i64 %[[ADDRESS]], i64 %[[LENGTH]]) #[[HINT:[0-9]+]]
-; ADSM: call preserve_allcc void %{{.*}}(i64 %[[ADDRESS]], i64 %[[LENGTH]]) #[[HINT:[0-9]+]]
-; UDSM: call preserve_allcc void %{{.*}}(i64 %[[BEGIN]], i64 %[[BYTES]]) #[[CHECK:[0-9]+]]
-; HINT: attributes #[[HINT]] = { nounwind memory(inaccessiblemem: readwrite) "musubi-entry" }
-; ADSM: attributes #[[HINT]] = { nounwind memory(inaccessiblemem: readwrite) "musubi-entry" }
-; UDSM: attributes #[[CHECK]] = { nounwind "musubi-entry" }
-define double @sum
-; CHECK: %[[ADDRESS:.*]] = freeze i64
-; CHECK: %[[LENGTH:.*]] = freeze i64
-; CHECK: icmp sge i64 %[[LENGTH]], 512
-; CHECK: %[[END:.*]] = add i64 %[[ADDRESS]], %{{.*}}
-; CHECK: %[[FIRST:.*]] = lshr i64 %[[ADDRESS]], 12
-; CHECK: %[[LAST:.*]] = lshr i64 %[[END]], 12
-; CHECK: %[[ORDER:.*]] = icmp ule i64 %[[ADDRESS]], %[[END]]
-; CHECK: %[[BELOW:.*]] = icmp ult i64 %[[LAST]], 34359738360
-; CHECK: %[[INSIDE:.*]] = and i1 %[[ORDER]], %[[BELOW]]
-; CHECK: br i1 %[[INSIDE]]
-; CHECK: %[[SLOT:.*]] = add i64 %[[FIRST]], 1879048192
-; CHECK: inttoptr i64 %[[SLOT]] to ptr
-; CHECK: %musubi.states = load i64, ptr %{{.*}}, align 1
-; CHECK: and i64 %{{.*}}, 72340172838076673
-; CHECK: load ptr, ptr inttoptr (i64 1879044112 to ptr)
-; CHECK: call preserve_allcc void %{{.*}}(i64 %[[ADDRESS]], i64 %[[LENGTH]]) #[[HINT:[0-9]+]]
-; CHECK: attributes #[[HINT]] = { nounwind memory(inaccessiblemem: readwrite) }
+; HINT: call preserve_allcc void %{{.*}}(i64 %[[ADDRESS]], i64 %[[LENGTH]]) #[[EFFECTS:[0-9]+]]
+; ADSM: call preserve_allcc void %{{.*}}(i64 %[[ADDRESS]], i64 %[[LENGTH]]) #[[EFFECTS:[0-9]+]]
+; UDSM: call preserve_allcc void %{{.*}}(i64 %[[BEGIN]], i64 %[[BYTES]]) #[[EFFECTS:[0-9]+]]
+; HINT: attributes #[[EFFECTS]] = { nounwind memory(inaccessiblemem: readwrite) "musubi-entry" }
+; ADSM: attributes #[[EFFECTS]] = { nounwind memory(inaccessiblemem: readwrite) "musubi-entry" }
+; UDSM: attributes #[[EFFECTS]] = { nounwind "musubi-entry" }
 define double @sum(ptr %a, i64 %n) memory(argmem: read) {
 entry:
   %any = icmp sgt i64 %n, 0
