@@ -168,8 +168,7 @@ void Emitter::test(const Range& range, Bounds bounds, Value* holds) {
     Value* limit = sequence_.number(kAddressLimit - kGranuleBytes);
     sequence_.branch(builder, builder.CreateICmpULT(bounds.address, limit), /*is_rare=*/false);
     Value* last = builder.CreateAdd(bounds.address, sequence_.number(constant->getZExtValue() - 1));
-    Value* states =
-        sequence_.states(builder, bounds.address, last);
+    Value* states = sequence_.states(builder, bounds.address, last);
     closed = sequence_.is_closed(builder, states, range.writes);
   } else {
     Value* end = nullptr;

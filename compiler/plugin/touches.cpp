@@ -123,7 +123,7 @@ bool append_intrinsic(llvm::IntrinsicInst& intrinsic, Finder& finder) {
   }
 }
 
-// Functions of the C library whose arguments name the bytes that they touch. Result: whether the call is one of them.
+// Functions of the C library whose arguments name the bytes that they touch. Result: whether the call is one.
 bool append_library_call(llvm::CallBase& call, llvm::LibFunc function, Finder& finder) {
   const auto argument = [&](unsigned i) { return call.getArgOperand(i); };
   switch (function) {

@@ -10,7 +10,7 @@
 #include "src/checks/abi.h"
 
 enum {
-  GRANULE_SHIFT = MUSUBI_CHECKS_GRANULE_SHIFT_MAX, /* mode hint */
+  GRANULE_SHIFT = MUSUBI_CHECKS_GRANULE_SHIFT_MAX, /* in all modes */
   PAGE_BYTES = 4096,
   ENTRIES_NAMED = MUSUBI_CHECKS_ENTRY_WRITTEN + 1,
   FAILED = 127,

@@ -49,7 +49,9 @@
 
 /* The note of each object of checked code: section .note.musubi.checks, name "Musubi", this type. Its
  * descriptor has four words of 4 bytes, MUSUBI_CHECKS_ABI, granule shift, mode, complete (0, 1), and a text
- * that ends with 0: why the object is not complete, with file and line, or empty. */
+ * that ends with 0: why the object is not complete, with file and line, or empty. An object of mode adsm
+ * (udsm) is complete if no store (no load or store) of its code goes unchecked, and if it hands no pointer to
+ * code of others, the runtime's excepted. In mode hint none is. */
 #define MUSUBI_CHECKS_NOTE_SECTION ".note.musubi.checks"
 #define MUSUBI_CHECKS_NOTE_NAME "Musubi"
 #define MUSUBI_CHECKS_NOTE_TYPE 1
