@@ -1,6 +1,6 @@
 // `held_memory <kind> [times]`: thousands of turns of one kind of allocation, in phases of different sizes,
 // by all threads. The job's memory stays below twice the program's peak plus the runtime's allowance; it does
-// not grow in the second half of the turns: in the first, processes touch for the first time what they keep.
+// not grow in the second half of the turns: in the first, processes touch memory that they keep.
 #include <pthread.h>
 #include <sys/mman.h>
 
