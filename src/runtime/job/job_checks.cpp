@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "checks/notes.h"
 #include "runtime/threads/tracing.h"
 
 namespace musubi::runtime {
@@ -73,6 +74,11 @@ void JobChecks::overwrite(AddressRange range) {
 void JobChecks::written(AddressRange range) {
   if (job_.one_memory) return;
   threads_.executor().run(openings_.written(range));
+}
+
+void JobChecks::objects_opened() {
+  const auto granule = checks::common_granule(checks::checked_objects());
+  if (!granule) job_.abort(1, granule.error().message);
 }
 
 void JobChecks::before_reading(AddressRange range) noexcept {

@@ -23,6 +23,7 @@ class JobChecks final : public Checks, public checks::CheckSink {
   void open_all(std::span<const AddressRange> ranges, vm::Access wanted) override;
   void overwrite(AddressRange range) override;
   void written(AddressRange range) override;
+  void objects_opened() override;
 
   // Of compiled code.
   void before_reading(AddressRange range) noexcept override;
