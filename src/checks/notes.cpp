@@ -3,7 +3,9 @@
 #include <elf.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "checks/abi.h"
@@ -27,14 +29,32 @@ std::optional<Note> read_note(std::span<const std::byte> description) {
               std::string(begin, ::strnlen(begin, text.size()))};
 }
 
+std::vector<Note> notes_of(const dl_phdr_info& object) {
+  std::vector<Note> notes;
+  for (const ElfW(Phdr) & header : std::span(object.dlpi_phdr, object.dlpi_phnum)) {
+    if (header.p_type != PT_NOTE) continue;
+    const auto* const at = reinterpret_cast<const std::byte*>(object.dlpi_addr + header.p_vaddr);
+    std::ranges::move(notes_in({at, header.p_memsz}), std::back_inserter(notes));
+  }
+  return notes;
+}
+
 int add_object(dl_phdr_info* object, std::size_t, void* data) {
   auto& found = *static_cast<std::vector<CheckedObject>*>(data);
   const std::string name = object->dlpi_name[0] != 0 ? object->dlpi_name : "the program";
-  for (std::size_t i = 0; i < object->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& header = object->dlpi_phdr[i];
-    if (header.p_type != PT_NOTE) continue;
-    const auto* const at = reinterpret_cast<const std::byte*>(object->dlpi_addr + header.p_vaddr);
-    for (Note& note : notes_in({at, header.p_memsz})) found.push_back({name, std::move(note)});
+  for (Note& note : notes_of(*object)) found.push_back({name, std::move(note)});
+  return 0;
+}
+
+int add_code(dl_phdr_info* object, std::size_t, void* data) {
+  auto& found = *static_cast<std::vector<CheckedCode>*>(data);
+  const std::vector<Note> notes = notes_of(*object);
+  if (notes.empty()) return 0;
+  const std::uint32_t mode = std::ranges::min(notes, {}, &Note::mode).mode;
+  for (const ElfW(Phdr) & header : std::span(object->dlpi_phdr, object->dlpi_phnum)) {
+    if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
+    const std::uintptr_t begin = object->dlpi_addr + header.p_vaddr;
+    found.push_back({begin, begin + header.p_memsz, mode});
   }
   return 0;
 }
@@ -65,6 +85,13 @@ std::vector<Note> notes_in(std::span<const std::byte> segment) {
 std::vector<CheckedObject> checked_objects() {
   std::vector<CheckedObject> found;
   ::dl_iterate_phdr(&add_object, &found);
+  return found;
+}
+
+std::vector<CheckedCode> checked_code() {
+  std::vector<CheckedCode> found;
+  ::dl_iterate_phdr(&add_code, &found);
+  std::ranges::sort(found, {}, &CheckedCode::begin);
   return found;
 }
 

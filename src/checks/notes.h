@@ -33,6 +33,15 @@ std::vector<Note> notes_in(std::span<const std::byte> segment);
 // All loaded objects of the process, with each of their notes. No other thread may call dlopen() at the time.
 std::vector<CheckedObject> checked_objects();
 
+// Machine code of an object with notes.
+struct CheckedCode {
+  std::uintptr_t begin, end;
+  std::uint32_t mode;  // the weakest of its notes: an object may be linked from several
+};
+
+// Of all loaded objects, by address. As checked_objects().
+std::vector<CheckedCode> checked_code();
+
 // log2 of the granule of all objects; none: there are no objects. Errors: an object follows another contract
 // than this runtime, or two have different granules.
 Result<std::optional<unsigned>> common_granule(std::span<const CheckedObject> objects);

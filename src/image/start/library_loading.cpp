@@ -152,6 +152,7 @@ void add_to_program(Job& job, const Load& load, bool own_bytes_win) {
     patch_library(job, *object, next_place);
     next_place = round_up(next_place);
   }
+  job.runtime.checks().objects_opened();
   run_constructors(kept, job.arguments);
 }
 

@@ -25,6 +25,10 @@ class Checks {
   // now. Blocks until they are.
   virtual void written(AddressRange range) = 0;
 
+  // The program has opened libraries: ends the job if the compiled checks of all loaded objects no longer
+  // follow one contract with one granule.
+  virtual void objects_opened() = 0;
+
  protected:
   ~Checks() = default;
 };

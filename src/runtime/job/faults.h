@@ -9,6 +9,7 @@
 #include "runtime/job/job_room.h"
 #include "runtime/job/job_threads.h"
 #include "runtime/job/job_words.h"
+#include "runtime/job/verification.h"
 #include "runtime/threads/tracing.h"
 #include "sync/flag_order.h"
 #include "vm/vm.h"
@@ -19,8 +20,11 @@ class Faults final : public vm::FaultSink {
  public:
   explicit Faults(JobContext& job) : job_(job) {}
 
-  // Call before the first fault: the drivers need their sink before the protocol exists.
-  void resolve_by(sync::FlagOrder& flags, JobThreads& threads, JobWords& words, JobRoom& room) noexcept {
+  // Call before the first fault: the drivers need their sink before the protocol exists. `verification` may
+  // be null.
+  void resolve_by(sync::FlagOrder& flags, JobThreads& threads, JobWords& words, JobRoom& room,
+                  Verification* verification) noexcept {
+    verification_ = verification;
     flags_ = &flags;
     threads_ = &threads;
     words_ = &words;
@@ -36,6 +40,8 @@ class Faults final : public vm::FaultSink {
     // A stack of this rank is pinned: a fault there hit a guard, or an unused slot.
     if (in_stacks && space.initial_home(block) == job_.self) return false;
     job_.counters.add(trace::Counter::fault_signals);
+    if (verification_ != nullptr && verification_->resolves(fault, threads_->begin_operation().siblings()))
+      return true;
     TimeSpent time(job_.counters, trace::Counter::fault_ns);
     const Traced traced(fault.wanted == vm::Access::write ? Event::write_fault : Event::read_fault,
                         fault.address);
@@ -57,6 +63,7 @@ class Faults final : public vm::FaultSink {
   JobThreads* threads_ = nullptr;
   JobWords* words_ = nullptr;
   JobRoom* room_ = nullptr;
+  Verification* verification_ = nullptr;
   std::size_t run_bytes_max_ = 0;
 };
 

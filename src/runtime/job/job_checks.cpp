@@ -5,12 +5,14 @@
 #include <string>
 
 #include "base/check.h"
+#include "checks/notes.h"
 #include "runtime/threads/tracing.h"
 
 namespace musubi::runtime {
 
 JobChecks::JobChecks(JobContext& job, JobThreads& threads, coherence::Protocol& protocol,
-                     sync::FlagOrder& flags, JobRoom& room, const vm::BlockStates* states)
+                     sync::FlagOrder& flags, JobRoom& room, const vm::BlockStates* states,
+                     Verification* verification)
     : job_(job),
       threads_(threads),
       flags_(flags),
@@ -18,7 +20,8 @@ JobChecks::JobChecks(JobContext& job, JobThreads& threads, coherence::Protocol& 
       batch_bytes_(job.settings.release_window *
                    std::max<std::size_t>(job.settings.run_bytes_max, job.plan.space.largest_block_bytes())),
       openings_(job.plan.space, job.self, flags, protocol, job.settings.release_window,
-                job.settings.run_bytes_max, states) {}
+                job.settings.run_bytes_max, states),
+      verification_(verification) {}
 
 // As Faults::on_fault().
 template <class Make>
@@ -71,6 +74,25 @@ void JobChecks::overwrite(AddressRange range) {
 void JobChecks::written(AddressRange range) {
   if (job_.one_memory) return;
   threads_.executor().run(openings_.written(range));
+}
+
+void JobChecks::objects_opened() {
+  const auto granule = checks::common_granule(checks::checked_objects());
+  if (!granule) job_.abort(1, granule.error().message);
+}
+
+void JobChecks::before_reading(AddressRange range) noexcept {
+  if (verification_ != nullptr) verification_->before_check(range);
+  open(range, vm::Access::read);
+}
+void JobChecks::before_writing(AddressRange range) noexcept {
+  if (verification_ != nullptr) verification_->before_check(range);
+  open(range, vm::Access::write);
+}
+// The bytes of a hidden block may not be dropped without a look at its state.
+void JobChecks::before_overwriting(AddressRange range) noexcept {
+  if (verification_ != nullptr) verification_->before_check(range);
+  overwrite(range);
 }
 
 void JobChecks::on_unknown_entry(unsigned entry) noexcept {

@@ -9,24 +9,26 @@
 #include "runtime/job/job_context.h"
 #include "runtime/job/job_room.h"
 #include "runtime/job/job_threads.h"
+#include "runtime/job/verification.h"
 #include "sync/openings.h"
 
 namespace musubi::runtime {
 
 class JobChecks final : public Checks, public checks::CheckSink {
  public:
-  // `states`, which may be null, follow the pages.
+  // `states`, which may be null, follow the pages. `verification` may be null.
   JobChecks(JobContext& job, JobThreads& threads, coherence::Protocol& protocol, sync::FlagOrder& flags,
-            JobRoom& room, const vm::BlockStates* states);
+            JobRoom& room, const vm::BlockStates* states, Verification* verification);
 
   void open_all(std::span<const AddressRange> ranges, vm::Access wanted) override;
   void overwrite(AddressRange range) override;
   void written(AddressRange range) override;
+  void objects_opened() override;
 
   // Of compiled code.
-  void before_reading(AddressRange range) noexcept override { open(range, vm::Access::read); }
-  void before_writing(AddressRange range) noexcept override { open(range, vm::Access::write); }
-  void before_overwriting(AddressRange range) noexcept override { overwrite(range); }
+  void before_reading(AddressRange range) noexcept override;
+  void before_writing(AddressRange range) noexcept override;
+  void before_overwriting(AddressRange range) noexcept override;
   void after_writing(AddressRange range) noexcept override { written(range); }
   [[noreturn]] void on_unknown_entry(unsigned entry) noexcept override;
 
@@ -42,6 +44,7 @@ class JobChecks final : public Checks, public checks::CheckSink {
   JobRoom& room_;
   const std::size_t batch_bytes_;  // that may be opened before the next look for room
   sync::Openings openings_;
+  Verification* const verification_;
 };
 
 }  // namespace musubi::runtime

@@ -48,6 +48,7 @@ Result<void> JobDevices::open(vm::FaultSink& sink, std::optional<unsigned> granu
   vm_ = std::move(chosen).value();
   if (granule_shift && !job_.one_memory)
     checked_vm_.emplace(vm(), space, states_of_checks_.emplace(MUSUBI_CHECKS_TABLE, *granule_shift));
+  if (checked_vm_ && settings.checks == "verify") verifying_vm_.emplace(*checked_vm_, space);
   if (maps_one_memory) vm_.name = "none: all ranks map one memory";
   const auto regions = files_->regions(vm().system_view());
   const auto policy = policy_for(static_cast<std::uint32_t>(settings.threads_per_rank));

@@ -15,6 +15,7 @@
 #include "runtime/start/memory_files.h"
 #include "runtime/start/memory_watch.h"
 #include "vm/checked/checked_vm.h"
+#include "vm/checked/verifying_vm.h"
 #include "vm/signal/fault_handler.h"
 #include "vm/signal/signal_owner.h"
 
@@ -55,10 +56,19 @@ class JobDevices final : private vm::CrashListener {
   vm::FaultHandler& fault_handler() noexcept { return *fault_handler_; }
   vm::PagedVm& vm() noexcept { return *vm_.vm; }
   // The driver for protocols: it also tells compiled checks of each change.
-  vm::Vm& block_vm() noexcept { return checked_vm_ ? static_cast<vm::Vm&>(*checked_vm_) : *vm_.vm; }
+  vm::Vm& block_vm() noexcept {
+    if (verifying_vm_) return *verifying_vm_;
+    return checked_vm_ ? static_cast<vm::Vm&>(*checked_vm_) : *vm_.vm;
+  }
+  // Null unless setting checks=verify looks for missing checks.
+  vm::VerifyingVm* verifying_vm() noexcept { return verifying_vm_ ? &*verifying_vm_ : nullptr; }
   // Null if the program has no compiled checks, or no protocol is used.
   const vm::BlockStates* block_states() const noexcept {
     return checked_vm_ ? &checked_vm_->states() : nullptr;
+  }
+  // Null as block_states().
+  const vm::StateTable* states_of_checks() const noexcept {
+    return states_of_checks_ ? &*states_of_checks_ : nullptr;
   }
   std::string_view vm_driver() const noexcept { return vm_.name; }
 
@@ -86,6 +96,7 @@ class JobDevices final : private vm::CrashListener {
   ChosenVm vm_;
   std::optional<vm::StateTable> states_of_checks_;
   std::optional<vm::CheckedVm> checked_vm_;
+  std::optional<vm::VerifyingVm> verifying_vm_;
 };
 
 }  // namespace musubi::runtime

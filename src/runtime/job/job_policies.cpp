@@ -7,6 +7,7 @@
 #include "coherence/factory/make_policy.h"
 #include "coherence/no_ordering.h"
 #include "runtime/job/job_fabric.h"
+#include "runtime/job/verification.h"
 #include "vm/space.h"
 #include "vm/vm.h"
 
@@ -122,6 +123,7 @@ std::unique_ptr<coherence::Protocol> JobPolicies::of_ranks(const coherence::Priv
       policies_in_use(), {space, devices_.fabric(), devices_.block_vm(), job_.counters, grants_, memory,
                           parameters, &private_parts, entry_memory});
   page_managers_ = made.page_managers;
+  if (vm::VerifyingVm* const vm = devices_.verifying_vm()) return verified(std::move(made.protocol), *vm);
   return std::move(made.protocol);
 }
 

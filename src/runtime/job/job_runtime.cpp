@@ -31,6 +31,7 @@
 #include "runtime/job/service_thread.h"
 #include "runtime/job/static_data.h"
 #include "runtime/job/statistics.h"
+#include "runtime/job/verification.h"
 #include "runtime/start/compare_settings.h"
 #include "runtime/start/reservation.h"
 #include "runtime/threads/tracing.h"
@@ -73,6 +74,7 @@ class JobRuntime final : private OwnContext, public Runtime {
     JobGlobalMemory global_memory;
     JobSegments segments;
     JobRoom room;
+    std::optional<Verification> verification;
     JobChecks checks;
     ServiceThread service;
   };
@@ -88,12 +90,21 @@ class JobRuntime final : private OwnContext, public Runtime {
 
 constexpr int status_of_failed_start = 125;
 
-// Result: log2 of the granule; none if no object of the program has checks.
-Result<std::optional<unsigned>> open_compiled_checks() {
+// Result: log2 of the granule; none if no object of the program has checks, or they are to do nothing.
+Result<std::optional<unsigned>> open_compiled_checks(const config::Settings& settings) {
+  if (settings.checks == "verify" && settings.threads_per_rank > 1)
+    return Error{"checks=verify is for ranks with one thread: give -t 1, and more ranks"};
   auto granule = checks::common_granule(checks::checked_objects());
   if (!granule || !granule.value()) return granule;
   if (auto opened = checks::open_contract(*granule.value()); !opened) return opened.error();
+  if (settings.checks == "off") return std::optional<unsigned>();
   return granule;
+}
+
+std::optional<Verification> verification_of(JobContext& job, JobDevices& devices) {
+  if (devices.verifying_vm() == nullptr) return std::nullopt;
+  return std::optional<Verification>(std::in_place, job, *devices.verifying_vm(),
+                                     *devices.states_of_checks());
 }
 
 }  // namespace
@@ -166,7 +177,9 @@ JobRuntime::Parts::Parts(JobContext& job, JobDevices& devices, StaticData& stati
       global_memory(devices.fabric(), devices.files().global(), job.plan.global_bytes),
       segments(job, devices, synchronization, page_managers),
       room(job, devices, protocol, synchronization.flags()),
-      checks(job, threads, protocol, synchronization.flags(), room, devices.block_states()),
+      verification(verification_of(job, devices)),
+      checks(job, threads, protocol, synchronization.flags(), room, devices.block_states(),
+             verification ? &*verification : nullptr),
       service(job, devices, messages, calls, ending) {}
 
 JobRuntime::~JobRuntime() {
@@ -182,14 +195,15 @@ Result<void> JobRuntime::open() {
   set_check_prefix(prefix.c_str());
   start_tracing(job.bootstrap->event_log());
   if (auto found = job.find_host(); !found) return found;
-  auto checked = open_compiled_checks();
+  auto checked = open_compiled_checks(job.settings);
   if (!checked) return checked.error();
   if (auto opened = devices_.open(faults_, checked.value()); !opened) return opened;
   static_data_.open(devices_.vm());
   if (auto made = policies_.open(static_data_.private_parts()); !made) return made;
   Parts& parts = parts_.emplace(job, devices_, static_data_, policies_.protocol(), policies_.grants(),
                                 policies_.page_managers(), policies_.races());
-  faults_.resolve_by(parts.synchronization.flags(), parts.threads, parts.words, parts.room);
+  faults_.resolve_by(parts.synchronization.flags(), parts.threads, parts.words, parts.room,
+                     parts.verification ? &*parts.verification : nullptr);
   give({.memory = &parts.memory,
         .synchronization = &parts.synchronization,
         .coordination = &parts.coordination,

@@ -63,7 +63,9 @@ JobSynchronization::JobSynchronization(JobContext& job, JobDevices& devices, Job
       relaxed_atomics_(job.settings.atomic_order == "relaxed") {}
 
 void JobSynchronization::start_background() {
-  if (job_.one_memory || job_.settings.background_sync.count() == 0) return;
+  // A turn of the background would close blocks that the program has just checked.
+  const bool verifies = devices_.verifying_vm() != nullptr;
+  if (job_.one_memory || verifies || job_.settings.background_sync.count() == 0) return;
   polling_thread_ = std::make_unique<PollingThread>(
       devices_.fabric(), flags_, protocol_, threads_.activity(), job_.counters, bell_,
       static_cast<std::uint64_t>(job_.settings.background_sync.count()), job_.bootstrap->wait_board());

@@ -34,6 +34,7 @@ std::string_view reason_for_protocol(const config::Settings& settings) {
   if (settings.memory_max) return "memory_max is for ranks with memories of their own";
   if (settings.heap_policy != "migrating") return "heap_policy names a protocol";
   if (settings.vm_driver != "auto") return "vm_driver says how a protocol sees accesses";
+  if (settings.checks == "verify") return "checks=verify closes memory as a protocol does";
   if (settings.report_races) return "report_races has a protocol look for races";
   return {};
 }

@@ -1,9 +1,10 @@
-// The driver that keeps the states of compiled checks, around mprotect.
+// The drivers that keep the states of compiled checks and verify their use, around mprotect.
 #include <utility>
 
 #include "os/memory.h"
 #include "paged_world.h"
 #include "vm/checked/checked_vm.h"
+#include "vm/checked/verifying_vm.h"
 #include "vm/sigsegv/sigsegv_vm.h"
 
 namespace musubi::vm {
@@ -17,12 +18,22 @@ class WithStates {
       : mapping_(os::Mapping::anywhere(StateTable::bytes(granule_shift), os::Protection::read).value()),
         table_(reinterpret_cast<std::uintptr_t>(mapping_.data()), granule_shift),
         vm_(pages, space, table_) {}
-  Vm& vm() { return vm_; }
+  CheckedVm& vm() { return vm_; }
 
  private:
   os::Mapping mapping_;
   StateTable table_;
   CheckedVm vm_;
+};
+
+class WithVerification {
+ public:
+  WithVerification(PagedVm& pages, const Space& space) : states_(pages, space), vm_(states_.vm(), space) {}
+  VerifyingVm& vm() { return vm_; }
+
+ private:
+  WithStates states_;
+  VerifyingVm vm_;
 };
 
 template <std::size_t mappings_max>
@@ -34,7 +45,8 @@ auto make(const Space& space, int memory, FaultSink& sink, trace::Counters& coun
 
 std::vector<VmWorldMaker> checked_worlds() {
   return {{"checked_4k", &PagedWorld<4096, &make<0>, WithStates>::world},
-          {"checked_32k_40_mappings", &PagedWorld<32768, &make<40>, WithStates>::world}};
+          {"checked_32k_40_mappings", &PagedWorld<32768, &make<40>, WithStates>::world},
+          {"verifying_4k", &PagedWorld<4096, &make<0>, WithVerification>::world}};
 }
 
 }  // namespace musubi::vm

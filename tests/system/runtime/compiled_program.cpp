@@ -8,8 +8,8 @@
 #include "tests/system/checks_by_hand.h"
 #include "tests/system/runtime/cases.h"
 
-NOTE(CONTRACT, GRANULE, 2);
-NOTE(1, 9, 2);
+NOTE(CONTRACT, GRANULE, 3);
+NOTE(1, 9, 3);
 
 using namespace musubi;
 using namespace musubi::test;
@@ -106,12 +106,57 @@ void elsewhere() {
   expect("status of the child", static_cast<std::uint64_t>(WEXITSTATUS(status)), 7);
 }
 
+// Each rank has a word of its own, which stays open here until it synchronises.
+std::uint64_t* own_word() {
+  std::uint64_t* const words = add() + job->self().value * block_words;
+  write(words, 1);
+  meet();
+  return words;
+}
+void unchecked_store() {
+  volatile std::uint64_t* const word = own_word();
+  *word = 2;
+}
+void unchecked_load() {
+  volatile std::uint64_t* const word = own_word();
+  expect("a word", *word, 1);
+}
+// Accesses after a check, over several synchronisations, also where no other rank takes the block.
+void checked() {
+  std::uint64_t* const word = own_word();
+  for (std::uint64_t turn = 2; turn < 6; ++turn) {
+    expect("state after a synchronisation", state(word),
+           MUSUBI_CHECKS_NOT_READABLE | MUSUBI_CHECKS_NOT_WRITABLE);
+    expect("a word", read(word), turn - 1);
+    write(word, turn);
+    *const_cast<volatile std::uint64_t*>(word) = turn;
+    meet();
+  }
+}
+// States allow everything, and pages find the closed blocks.
+void off() {
+  std::uint64_t* const words = add();
+  const std::uint64_t before = signals();
+  for (std::uint64_t turn = 1; turn <= 2; ++turn) {
+    if (job->self().value == turn % job->ranks()) write(words, turn);
+    meet();
+    expect("a word", read(words), turn);
+    expect("state", state(words), 0);
+    meet();
+  }
+  if (signals() == before) expect("signals", 0, 1);
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
   constexpr Case cases[] = {{"points", points},
                             {"ranges", ranges},
                             {"elsewhere", elsewhere},
+                            {"unchecked_store", unchecked_store},
+                            {"unchecked_load", unchecked_load},
+                            {"checked", checked},
+                            {"off", off},
                             {"no_name", [] { call<MUSUBI_CHECKS_ENTRIES - 1>(nullptr, 0); }}};
   return run_case(arguments, cases);
 }

@@ -1,0 +1,15 @@
+# The compilers of Musubi for a CMake project: cmake --toolchain $(musubi-config --cmake). Objects for
+# optimisation at link time need the archiver of the same LLVM.
+get_filename_component(musubi_bin "${CMAKE_CURRENT_LIST_DIR}/../../../bin" ABSOLUTE)
+set(CMAKE_C_COMPILER "${musubi_bin}/musubi-cc")
+set(CMAKE_CXX_COMPILER "${musubi_bin}/musubi-c++")
+find_program(musubi_flang NAMES flang-new-19 flang-19)
+if(musubi_flang)
+  set(CMAKE_Fortran_COMPILER "${musubi_bin}/musubi-fc")
+endif()
+find_program(musubi_archiver NAMES llvm-ar-19)
+find_program(musubi_ranlib NAMES llvm-ranlib-19)
+if(musubi_archiver AND musubi_ranlib)
+  set(CMAKE_AR "${musubi_archiver}")
+  set(CMAKE_RANLIB "${musubi_ranlib}")
+endif()

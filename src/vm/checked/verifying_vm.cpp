@@ -1,0 +1,105 @@
+#include "vm/checked/verifying_vm.h"
+
+#include <algorithm>
+
+namespace musubi::vm {
+
+void VerifyingVm::open_read(BlockRun run) noexcept {
+  const Held hold(lock_);
+  pages_.open_read(run);
+  set(run, Access::read);
+}
+void VerifyingVm::open_write(BlockRun run) noexcept {
+  const Held hold(lock_);
+  pages_.open_write(run);
+  set(run, Access::write);
+}
+void VerifyingVm::upgrade(BlockRun run) noexcept {
+  const Held hold(lock_);
+  reveal_run(run);
+  pages_.upgrade(run);
+  set(run, Access::write);
+}
+void VerifyingVm::downgrade(BlockRun run) noexcept {
+  const Held hold(lock_);
+  reveal_run(run);
+  pages_.downgrade(run);
+  set(run, Access::read);
+}
+void VerifyingVm::close(BlockRun run) noexcept {
+  const Held hold(lock_);
+  reveal_run(run);
+  pages_.close(run);
+  set(run, Access::none);
+}
+void VerifyingVm::leave_open(BlockRun run) noexcept {
+  pages_.leave_open(run);
+}
+
+void VerifyingVm::set(BlockRun run, Access access) noexcept {
+  for (std::uint64_t i = 0; i < run.count; ++i) {
+    const BlockId block{run.first.value + i};
+    State& state = states_[block.value];
+    state.access = access;
+    state.is_hidden = false;
+    if (access != Access::none) note_open(block, state);
+  }
+}
+
+void VerifyingVm::note_open(BlockId block, State& state) noexcept {
+  state.open_in_turn = state.turn == turn_ ? std::max(state.open_in_turn, state.access) : state.access;
+  state.turn = turn_;
+  if (state.is_listed || space_.segment_of(block).holds_stacks) return;
+  state.is_listed = true;
+  open_[opened_++] = block.value;
+}
+
+bool VerifyingVm::reveal_run(BlockRun run) noexcept {
+  bool found = false;
+  for (std::uint64_t i = 0; i < run.count; ++i) {
+    const BlockId block{run.first.value + i};
+    State& state = states_[block.value];
+    if (!state.is_hidden) continue;
+    found = true;
+    state.is_hidden = false;
+    state.access == Access::write ? pages_.open_write({block}) : pages_.open_read({block});
+    note_open(block, state);
+  }
+  return found;
+}
+
+void VerifyingVm::hide() noexcept {
+  const Held hold(lock_);
+  for (std::size_t i = 0; i < opened_; ++i) {
+    const BlockId block{open_[i]};
+    State& state = states_[block.value];
+    state.is_listed = false;
+    if (state.access == Access::none) continue;
+    pages_.close({block});
+    state.is_hidden = true;
+  }
+  opened_ = 0;
+  ++turn_;
+}
+
+bool VerifyingVm::reveal(AddressRange range) noexcept {
+  bool found = false;
+  for (std::uintptr_t at = range.begin; at < range.begin + range.bytes;) {
+    const Segment* const segment = space_.segment_around(at);
+    if (segment == nullptr) break;
+    const std::uint64_t offset = at - segment->base;
+    const std::uint64_t block = offset / segment->block_bytes;
+    const Held hold(lock_);
+    found = reveal_run({BlockId{segment->first_block.value + block}}) || found;
+    at = segment->base + (block + 1) * segment->block_bytes;
+  }
+  return found;
+}
+
+bool VerifyingVm::was_open(BlockId block, Access wanted) const noexcept {
+  const Held hold(lock_);
+  const State& state = states_[block.value];
+  return state.turn == turn_ && state.open_in_turn >= wanted;
+}
+
+}  // namespace musubi::vm

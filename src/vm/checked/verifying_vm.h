@@ -1,0 +1,65 @@
+// Driver of the vm port around another one, for the setting checks=verify: whenever the program's thread has
+// synchronised, the driver closes all open blocks to the program. An access that no check has preceded since
+// then faults, even if no other rank has taken the block.
+//
+// The protocol knows nothing of it: a block that is hidden is open for the protocol.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/address_range.h"
+#include "base/sparse_array.h"
+#include "base/spin_lock.h"
+#include "base/thread_safety.h"
+#include "vm/space.h"
+#include "vm/vm.h"
+
+namespace musubi::vm {
+
+class VerifyingVm final : public Vm {
+ public:
+  // Both outlive the driver.
+  VerifyingVm(Vm& pages, const Space& space)
+      : pages_(pages), space_(space), states_(space.blocks_max()), open_(space.blocks_max()) {}
+
+  void open_read(BlockRun run) noexcept override;
+  void open_write(BlockRun run) noexcept override;
+  void upgrade(BlockRun run) noexcept override;
+  void downgrade(BlockRun run) noexcept override;
+  void close(BlockRun run) noexcept override;
+  void leave_open(BlockRun run) noexcept override;
+
+  // Hides all open blocks but stacks, and those that stay open. Call when the rank's only thread of the
+  // program has synchronised.
+  void hide() noexcept;
+  // Opens the hidden blocks that overlap the range, as the protocol has them. Any thread, also inside a
+  // handler. Result: whether there were any.
+  bool reveal(AddressRange range) noexcept;
+  // Whether the block has been open for this access since the last hide(): a fault there may come after a
+  // check, because another rank has taken the block since the check.
+  bool was_open(BlockId block, Access wanted) const noexcept;
+
+ private:
+  struct State {
+    std::uint32_t turn = 0;              // the last in which the block was open
+    Access open_in_turn = Access::none;  // the most that was allowed in it
+    Access access = Access::none;        // for the protocol
+    bool is_hidden = false;
+    bool is_listed = false;  // in open_
+  };
+
+  void set(BlockRun run, Access access) noexcept MUSUBI_REQUIRES(lock_);
+  void note_open(BlockId block, State& state) noexcept MUSUBI_REQUIRES(lock_);
+  bool reveal_run(BlockRun run) noexcept MUSUBI_REQUIRES(lock_);
+
+  Vm& pages_;
+  const Space& space_;
+  mutable SpinLock lock_;
+  SparseArray<State> states_ MUSUBI_GUARDED_BY(lock_);        // by block
+  SparseArray<std::uint64_t> open_ MUSUBI_GUARDED_BY(lock_);  // blocks open in this turn
+  std::size_t opened_ MUSUBI_GUARDED_BY(lock_) = 0;           // their number
+  std::uint32_t turn_ MUSUBI_GUARDED_BY(lock_) = 1;
+};
+
+}  // namespace musubi::vm
