@@ -116,7 +116,7 @@ class Kernel:
         inner = f"i{self.loops - 1}"
         x, same = f"x{self.choice.randrange(4)}", self.index()
         synchronise = f"if (({inner} & 63) == {self.choice.randrange(20)}) synchronise();"
-        pair = f"((struct Pair*)(x{self.choice.randrange(4)} + {self.index()}))"
+        pair = f"((struct Pair*)(x{self.choice.randrange(4)} + (({self.index()}) & ~1L)))"
         length = self.choice.choice(["5", "1", f"(({inner} & 7) + 1)", "24"])
         return self.choice.choice(
             [
@@ -130,7 +130,7 @@ class Kernel:
                 f"if ({inner} % 16 == 9 && {self.operand()} > 3) synchronise(); else x1[{same}] += 1;",
                 f"{pair}->first += {pair}->second;",
                 f"x{self.choice.randrange(4)}[m & 7] += {self.operand()};",
-                f"memcpy(x0 + {self.index()}, x1 + 100 + {self.index()}, {length} * 3);",
+                f"memmove(x0 + {self.index()}, x1 + 100 + {self.index()}, {length} * 3);",
                 f"memset(x2 + {self.index()}, 0, {length} * 8);",
                 f"for (int k = 0; k < ({inner} & 3); ++k) x3[k + {self.index()}] += x2[k];",
                 f"if (m > 9) x{self.choice.randrange(4)}[indices[{inner}] & 1023] = 0.5;",
