@@ -106,6 +106,9 @@ void Points::check(llvm::Module& module, llvm::FunctionAnalysisManager& function
     if (is_left_alone(function)) continue;
     const std::vector<Point> points = plan_points(
         function, {functions.getResult<llvm::ScalarEvolutionAnalysis>(function),
+                   functions.getResult<llvm::LoopAnalysis>(function),
+                   functions.getResult<llvm::DominatorTreeAnalysis>(function),
+                   functions.getResult<llvm::PostDominatorTreeAnalysis>(function),
                    functions.getResult<llvm::TargetLibraryAnalysis>(function), free, work_->options.mode});
     work_->report.add_points(function, points.size(),
                              functions.getResult<llvm::OptimizationRemarkEmitterAnalysis>(function));

@@ -4,6 +4,7 @@
 #include "covered.h"
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Function.h"
 #include "sequence.h"
 
@@ -12,6 +13,10 @@ namespace musubi::compiler {
 namespace {
 
 using llvm::SCEV;
+
+// A check serves later blocks up to this hull: it may meet one granule more than its own access.
+constexpr int64_t kWidestHull = 256;
+constexpr size_t kSameKeyMax = 64;
 
 // Larger functions have facts within blocks only.
 constexpr size_t kFactsMax = size_t{1} << 22;
@@ -58,6 +63,7 @@ class PointPlanner {
     bool needs_check;  // memory that may be shared, of a kind that the mode checks, and not covered
     size_t event;      // of its flow; for a kind without an interval, that of the next one
     bool has_event;
+    int64_t begin;  // of the touch, from its key on
   };
 
   static std::vector<llvm::BasicBlock*> blocks_of(llvm::Function& function) {
@@ -67,6 +73,9 @@ class PointPlanner {
   void find(llvm::BasicBlock& block);
   void add(const Touch& touch, Flow& flow, std::vector<Item>& items);
   unsigned key_of(const SCEV* rest);
+  void hoist_out_of(llvm::Loop& loop);
+  void widen();
+  bool surely_follows(const llvm::BasicBlock* block, const llvm::BasicBlock* first) const;
   void plan(llvm::BasicBlock& block, Facts facts);
   Point hull_of(size_t index, const std::vector<Item>& items, const Flow& flow, const Facts& facts,
                 Event& checked) const;
@@ -88,9 +97,10 @@ void PointPlanner::add(const Touch& touch, Flow& flow, std::vector<Item>& items)
   if (!is_checked(analyses_.mode, touch.writes)) return;
   const bool is_plain = touch.kind == Touch::Kind::bytes;
   if (touch.kind != Touch::Kind::gathered && filter_.is_private(*touch.pointer)) return;
-  items.push_back({touch, !is_covered(*touch.instruction, touch.writes), flow.size(), is_plain});
+  items.push_back({touch, !is_covered(*touch.instruction, touch.writes), flow.size(), is_plain, 0});
   if (!is_plain) return;
   const Split address = split(analyses_.evolution.getSCEV(touch.pointer), analyses_.evolution);
+  items.back().begin = address.number;
   const Interval interval{address.number, address.number + static_cast<int64_t>(touch.bytes)};
   flow.push_back({false, key_of(address.rest), interval, touch.writes});
 }
@@ -132,7 +142,7 @@ Point PointPlanner::hull_of(size_t index, const std::vector<Item>& items, const 
     if (event.writes != checked.writes || facts.hold(event.key, event.interval, event.writes)) return;
     checked.interval = joined(checked.interval, event.interval).value_or(checked.interval);
   });
-  Point point{first.touch, checked.interval.begin - own.interval.begin,
+  Point point{first.touch, checked.interval.begin - first.begin,
               static_cast<uint64_t>(checked.interval.end - checked.interval.begin)};
   point.touch.writes = checked.writes;
   return point;
@@ -158,8 +168,60 @@ void PointPlanner::plan(llvm::BasicBlock& block, Facts facts) {
   }
 }
 
+// Checks of a loop's first block that are the same in all iterations come before the loop, if threads cannot
+// meet in it. Code that may end before the access could have judged the address, which may be none then.
+void PointPlanner::hoist_out_of(llvm::Loop& loop) {
+  for (llvm::Loop* inner : loop) hoist_out_of(*inner);
+  llvm::BasicBlock* before = loop.getLoopPreheader();
+  if (before == nullptr) return;
+  for (const llvm::BasicBlock* block : loop.blocks())
+    if (llvm::any_of(flows_[block], [](const Event& event) { return event.is_kill; })) return;
+  const std::vector<Item> items = items_[loop.getHeader()];
+  const auto end = llvm::find_if(*loop.getHeader(), [](const llvm::Instruction& instruction) {
+    return !llvm::isGuaranteedToTransferExecutionToSuccessor(&instruction);
+  });
+  for (const Item& item : items) {
+    if (end != loop.getHeader()->end() && end->comesBefore(item.touch.instruction)) return;
+    if (!item.needs_check || !item.has_event || !loop.isLoopInvariant(item.touch.pointer)) continue;
+    Item earlier = item;
+    earlier.touch.instruction = before->getTerminator();
+    earlier.event = flows_[before].size();
+    flows_[before].push_back(Event(flows_[loop.getHeader()][item.event]));
+    items_[before].push_back(earlier);
+  }
+}
+
+bool PointPlanner::surely_follows(const llvm::BasicBlock* block, const llvm::BasicBlock* first) const {
+  return block != first && analyses_.dominators.dominates(first, block) &&
+         analyses_.post_dominators.dominates(block, first);
+}
+
+// Lets a check serve the touches next to its own that surely follow in other blocks: their events agree then.
+void PointPlanner::widen() {
+  llvm::DenseMap<std::pair<unsigned, unsigned>, std::vector<std::pair<llvm::BasicBlock*, size_t>>> by_key;
+  for (llvm::BasicBlock* block : order_) {
+    for (const Item& item : items_[block]) {
+      if (!item.needs_check || !item.has_event) continue;
+      const Event& event = flows_[block][item.event];
+      by_key[{event.key, event.writes}].emplace_back(block, item.event);
+    }
+  }
+  for (const auto& [key, touches] : by_key) {
+    if (touches.size() > kSameKeyMax) continue;
+    for (const auto& [block, number] : touches) {
+      Interval& interval = flows_[block][number].interval;
+      for (const auto& [other, other_number] : touches) {
+        const auto hull = joined(interval, flows_[other][other_number].interval);
+        if (hull && hull->end - hull->begin <= kWidestHull && surely_follows(other, block)) interval = *hull;
+      }
+    }
+  }
+}
+
 std::vector<Point> PointPlanner::plan() {
   for (llvm::BasicBlock* block : order_) find(*block);
+  for (llvm::Loop* loop : analyses_.loops) hoist_out_of(*loop);
+  widen();
   llvm::DenseMap<const llvm::BasicBlock*, Facts> entries;
   if (keys_.size() * order_.size() <= kFactsMax) entries = facts_at_entries(order_, flows_);
   for (llvm::BasicBlock* block : order_) plan(*block, entries.lookup(block));

@@ -4,6 +4,7 @@
 
 #include "filter.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/PostDominators.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "options.h"
 #include "sync_free.h"
@@ -21,6 +22,9 @@ struct Point {
 
 struct PointAnalyses {
   llvm::ScalarEvolution& evolution;
+  const llvm::LoopInfo& loops;
+  const llvm::DominatorTree& dominators;
+  const llvm::PostDominatorTree& post_dominators;
   const llvm::TargetLibraryInfo& library;
   const SyncFree& free;
   Mode mode;

@@ -158,3 +158,39 @@ define void @jumped_to(ptr %a) {
   store i64 2, ptr %a, align 8
   ret void
 }
+; A check that is the same in all iterations comes before the loop, unless code before it may end or is a kill.
+; CHECK-LABEL: define void @same_place
+; CHECK: call preserve_allcc
+; CHECK: loop:
+; CHECK-NOT: preserve_allcc
+; CHECK: store double %y, ptr %a
+; CHECK: ret void
+define void @same_place(ptr %a, double %x) {
+entry:
+  br label %loop
+loop:
+  %y = phi double [ %x, %entry ], [ %e, %loop ]
+  store double %y, ptr %a, align 8
+  %e = call double @exp(double %y)
+  %more = fcmp olt double %e, 3.0
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+; CHECK-LABEL: define void @judged_place
+; CHECK-NOT: preserve_allcc
+; CHECK: loop:
+; CHECK: call preserve_allcc
+; CHECK: store double %y, ptr %a
+define void @judged_place(ptr %a, double %x) {
+entry:
+  br label %loop
+loop:
+  %y = phi double [ %x, %entry ], [ %e, %loop ]
+  %e = call double @exp(double %y)
+  store double %y, ptr %a, align 8
+  %more = fcmp olt double %e, 3.0
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}

@@ -64,3 +64,23 @@ define void @elements(ptr %a, i64 %i) {
   store double 1.0, ptr %q, align 8
   ret void
 }
+; Neighbours in blocks that surely follow are checked with the first; others are not.
+; CHECK-LABEL: define void @follows
+; CHECK: call preserve_allcc void %{{.*}}(i64 %{{.*}}, i64 24)
+; CHECK: left:
+; CHECK: call preserve_allcc void %{{.*}}(i64 %{{[0-9]+}}) #
+; CHECK: right:
+; CHECK-NOT: preserve_allcc
+; CHECK: ret void
+define void @follows(ptr %a, i1 %c) {
+  %b = getelementptr i8, ptr %a, i64 16
+  %far = getelementptr i8, ptr %a, i64 64
+  store i64 1, ptr %a, align 8
+  br i1 %c, label %left, label %right
+left:
+  store i64 2, ptr %far, align 8
+  br label %right
+right:
+  store i64 3, ptr %b, align 8
+  ret void
+}
