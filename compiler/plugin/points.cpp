@@ -182,9 +182,17 @@ void PointPlanner::hoist_out_of(llvm::Loop& loop) {
   });
   for (const Item& item : items) {
     if (end != loop.getHeader()->end() && end->comesBefore(item.touch.instruction)) return;
-    if (!item.needs_check || !item.has_event || !loop.isLoopInvariant(item.touch.pointer)) continue;
+    if (!item.needs_check || !item.has_event) continue;
+    // The sum of a pointer and a constant may still lie in the loop.
+    llvm::APInt offset(64, 0);
+    llvm::Value* base = item.touch.pointer->stripAndAccumulateConstantOffsets(
+        loop.getHeader()->getDataLayout(), offset, /*AllowNonInbounds=*/true);
+    if (!loop.isLoopInvariant(base)) continue;
     Item earlier = item;
     earlier.touch.instruction = before->getTerminator();
+    earlier.touch.pointer = base;
+    earlier.touch.align = llvm::commonAlignment(item.touch.align, offset.abs().getZExtValue());
+    earlier.begin -= offset.getSExtValue();
     earlier.event = flows_[before].size();
     flows_[before].push_back(Event(flows_[loop.getHeader()][item.event]));
     items_[before].push_back(earlier);
