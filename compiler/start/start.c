@@ -85,9 +85,8 @@ static void start(void) {
   const long table = call_kernel(SYS_mmap, MUSUBI_CHECKS_TABLE, TABLE_BYTES, PROT_READ, flags);
   if (mapped != MUSUBI_CHECKS_PAGE || table != MUSUBI_CHECKS_TABLE)
     END_WITH(
-        "musubi: cannot reserve the 32 GiB of addresses from 0x6ffff000 on, which checked code needs (it "
-        "takes"
-        " no memory): remove the limit of ulimit -v\n");
+        "musubi: cannot reserve the 32 GiB of addresses from 0x6ffff000 on, which checked code needs (they "
+        "take no memory): remove the limit of ulimit -v; for valgrind compile with --musubi=off\n");
   call_kernel(SYS_madvise, MUSUBI_CHECKS_TABLE, TABLE_BYTES, MADV_DONTDUMP, 0);
   fill(page);
   call_kernel(SYS_mprotect, MUSUBI_CHECKS_PAGE, PAGE_BYTES, PROT_READ, 0);
