@@ -32,6 +32,28 @@ std::string_view file_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+std::string place(const char* source, int line) {
+  return std::string(file_name(source)) + ":" + std::to_string(line);
+}
+
+// File and line; empty if they are not known. gcc writes an index of the addresses of its units, and clang
+// writes none: in a program of both the units of clang are found one by one.
+std::string source_line(Dwfl_Module* module, std::uintptr_t address) {
+  int line = 0;
+  if (Dwfl_Line* const found = ::dwfl_module_getsrc(module, address)) {
+    const char* const source = ::dwfl_lineinfo(found, nullptr, &line, nullptr, nullptr, nullptr);
+    if (source != nullptr) return place(source, line);
+  }
+  Dwarf_Addr bias = 0;
+  for (Dwarf_Die* unit = nullptr; (unit = ::dwfl_module_nextcu(module, unit, &bias)) != nullptr;) {
+    if (::dwarf_haspc(unit, address - bias) <= 0) continue;
+    Dwarf_Line* const found = ::dwarf_getsrc_die(unit, address - bias);
+    const char* const source = found != nullptr ? ::dwarf_linesrc(found, nullptr, nullptr) : nullptr;
+    if (source != nullptr && ::dwarf_lineno(found, &line) == 0) return place(source, line);
+  }
+  return {};
+}
+
 class ProcessPlaces final : public launch::Places {
  public:
   explicit ProcessPlaces(Dwfl* library) : library_(library) {}
@@ -48,13 +70,8 @@ class ProcessPlaces final : public launch::Places {
     const char* object =
         ::dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
     std::string text = name != nullptr ? demangled(name) : hexadecimal(address);
-    int line = 0;
-    Dwfl_Line* const found = ::dwfl_module_getsrc(module, address);
-    const char* source =
-        found != nullptr ? ::dwfl_lineinfo(found, nullptr, &line, nullptr, nullptr, nullptr) : nullptr;
-    if (source != nullptr) {
-      return text + " (" + std::string(file_name(source)) + ":" + std::to_string(line) + ")";
-    }
+    const std::string source = source_line(module, address);
+    if (!source.empty()) return text + " (" + source + ")";
     if (name != nullptr) text += "+" + hexadecimal(offset);
     return object != nullptr ? text + " (" + std::string(file_name(object)) + ")" : text;
   }

@@ -43,7 +43,9 @@ Result<void> read_environment(Configuration& configuration) {
     if (!variable.starts_with(prefix)) continue;
     const std::size_t equals = variable.find('=');
     const std::string name = variable.substr(0, equals);
-    if (equals == std::string::npos || name == job_variable || name.starts_with(handed_prefix)) continue;
+    const bool is_setting =
+        name != job_variable && name != compiler_variable && !name.starts_with(handed_prefix);
+    if (equals == std::string::npos || !is_setting) continue;
     const auto set = configuration.set(lower(std::string_view(name).substr(prefix.size())),
                                        std::string_view(variable).substr(equals + 1), Source::environment);
     if (!set) return Error{"environment variable " + name + ": " + set.error().message};

@@ -14,6 +14,9 @@ namespace musubi::config {
 // setting.
 inline constexpr const char* job_variable = "MUSUBI_JOB";
 
+// Options of the compiler's wrapper (compiler/wrapper), which a user may keep in the environment. No setting.
+inline constexpr const char* compiler_variable = "MUSUBI_CC_OPTIONS";
+
 std::optional<std::string> environment_variable(const char* name);
 
 // Variables for the runtime that the program's own, unused OpenMP library must not read: the launcher hands

@@ -82,16 +82,16 @@ void JobChecks::objects_opened() {
 }
 
 void JobChecks::before_reading(AddressRange range) noexcept {
-  if (verification_ != nullptr) verification_->before_check(range);
+  if (verification_ != nullptr) verification_->before_check(range, vm::Access::read);
   open(range, vm::Access::read);
 }
 void JobChecks::before_writing(AddressRange range) noexcept {
-  if (verification_ != nullptr) verification_->before_check(range);
+  if (verification_ != nullptr) verification_->before_check(range, vm::Access::write);
   open(range, vm::Access::write);
 }
 // The bytes of a hidden block may not be dropped without a look at its state.
 void JobChecks::before_overwriting(AddressRange range) noexcept {
-  if (verification_ != nullptr) verification_->before_check(range);
+  if (verification_ != nullptr) verification_->before_check(range, vm::Access::write);
   overwrite(range);
 }
 

@@ -66,10 +66,6 @@ class JobDevices final : private vm::CrashListener {
   const vm::BlockStates* block_states() const noexcept {
     return checked_vm_ ? &checked_vm_->states() : nullptr;
   }
-  // Null as block_states().
-  const vm::StateTable* states_of_checks() const noexcept {
-    return states_of_checks_ ? &*states_of_checks_ : nullptr;
-  }
   std::string_view vm_driver() const noexcept { return vm_.name; }
 
   // Opens a mapped segment permanently if no protocol is used. Errors: refused by the kernel.

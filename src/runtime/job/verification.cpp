@@ -86,18 +86,15 @@ bool Verification::promises(const vm::Fault& fault) const noexcept {
   return mode == MUSUBI_CHECKS_UDSM || (mode == MUSUBI_CHECKS_ADSM && fault.wanted == vm::Access::write);
 }
 
-// Of memory that was never open here, the states may allow more than the pages.
 bool Verification::is_missed(const vm::Fault& fault) const noexcept {
-  const unsigned bit =
-      fault.wanted == vm::Access::write ? vm::StateTable::not_writable : vm::StateTable::not_readable;
-  return (states_.state(fault.address) & bit) != 0 && !vm_.was_open(fault.block, fault.wanted) &&
-         promises(fault);
+  return !vm_.may_be_checked(fault.block, fault.wanted) && promises(fault) &&
+         vm::is_compiled_function(fault.program_counter);
 }
 
 bool Verification::resolves(const vm::Fault& fault, bool siblings) noexcept {
   const DeferredHandlers handlers;
   if (!siblings && is_missed(fault)) report(fault);
-  return vm_.reveal({fault.address, 1}) && vm_.was_open(fault.block, fault.wanted);
+  return vm_.reveal({fault.address, 1}, fault.wanted);
 }
 
 void Verification::report(const vm::Fault& fault) const noexcept {

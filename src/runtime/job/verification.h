@@ -8,7 +8,6 @@
 #include "checks/notes.h"
 #include "coherence/protocol.h"
 #include "runtime/job/job_context.h"
-#include "vm/checked/state_table.h"
 #include "vm/checked/verifying_vm.h"
 #include "vm/vm.h"
 
@@ -16,16 +15,14 @@ namespace musubi::runtime {
 
 class Verification {
  public:
-  // `states`: those that the code reads.
-  Verification(JobContext& job, vm::VerifyingVm& vm, const vm::StateTable& states)
-      : job_(job), vm_(vm), states_(states), code_(checks::checked_code()) {}
+  Verification(JobContext& job, vm::VerifyingVm& vm) : job_(job), vm_(vm), code_(checks::checked_code()) {}
 
   // A fault of the program. Ends the job if the code promises to check such an access, has not, and its
   // thread is the only one of the rank: another thread may have synchronised after the check. Result: true
   // if the access may be retried. Inside a signal handler.
   bool resolves(const vm::Fault& fault, bool siblings) noexcept;
   // A check of the program: opens blocks that only the verification has closed.
-  void before_check(AddressRange range) noexcept { vm_.reveal(range); }
+  void before_check(AddressRange range, vm::Access wanted) noexcept { vm_.reveal(range, wanted); }
 
  private:
   bool is_missed(const vm::Fault& fault) const noexcept;
@@ -34,7 +31,6 @@ class Verification {
 
   JobContext& job_;
   vm::VerifyingVm& vm_;
-  const vm::StateTable& states_;
   const std::vector<checks::CheckedCode> code_;
 };
 

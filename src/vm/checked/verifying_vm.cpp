@@ -16,19 +16,19 @@ void VerifyingVm::open_write(BlockRun run) noexcept {
 }
 void VerifyingVm::upgrade(BlockRun run) noexcept {
   const Held hold(lock_);
-  reveal_run(run);
+  reveal_run(run, Access::write);
   pages_.upgrade(run);
   set(run, Access::write);
 }
 void VerifyingVm::downgrade(BlockRun run) noexcept {
   const Held hold(lock_);
-  reveal_run(run);
+  reveal_run(run, Access::write);
   pages_.downgrade(run);
   set(run, Access::read);
 }
 void VerifyingVm::close(BlockRun run) noexcept {
   const Held hold(lock_);
-  reveal_run(run);
+  reveal_run(run, Access::write);
   pages_.close(run);
   set(run, Access::none);
 }
@@ -41,28 +41,36 @@ void VerifyingVm::set(BlockRun run, Access access) noexcept {
     const BlockId block{run.first.value + i};
     State& state = states_[block.value];
     state.access = access;
-    state.is_hidden = false;
+    state.shown = access;
     if (access != Access::none) note_open(block, state);
   }
 }
 
 void VerifyingVm::note_open(BlockId block, State& state) noexcept {
-  state.open_in_turn = state.turn == turn_ ? std::max(state.open_in_turn, state.access) : state.access;
+  state.open_in_turn = state.turn == turn_ ? std::max(state.open_in_turn, state.shown) : state.shown;
   state.turn = turn_;
+  if (state.first_turn == 0) state.first_turn = turn_;
   if (state.is_listed || space_.segment_of(block).holds_stacks) return;
   state.is_listed = true;
   open_[opened_++] = block.value;
 }
 
-bool VerifyingVm::reveal_run(BlockRun run) noexcept {
+bool VerifyingVm::reveal_run(BlockRun run, Access wanted) noexcept {
   bool found = false;
   for (std::uint64_t i = 0; i < run.count; ++i) {
     const BlockId block{run.first.value + i};
     State& state = states_[block.value];
-    if (!state.is_hidden) continue;
+    const Access shown = std::min(state.access, wanted);
+    if (state.shown >= shown) continue;
     found = true;
-    state.is_hidden = false;
-    state.access == Access::write ? pages_.open_write({block}) : pages_.open_read({block});
+    if (state.shown == Access::read) {
+      pages_.upgrade({block});
+    } else if (shown == Access::write) {
+      pages_.open_write({block});
+    } else {
+      pages_.open_read({block});
+    }
+    state.shown = shown;
     note_open(block, state);
   }
   return found;
@@ -74,15 +82,15 @@ void VerifyingVm::hide() noexcept {
     const BlockId block{open_[i]};
     State& state = states_[block.value];
     state.is_listed = false;
-    if (state.access == Access::none) continue;
+    if (state.shown == Access::none) continue;
     pages_.close({block});
-    state.is_hidden = true;
+    state.shown = Access::none;
   }
   opened_ = 0;
   ++turn_;
 }
 
-bool VerifyingVm::reveal(AddressRange range) noexcept {
+bool VerifyingVm::reveal(AddressRange range, Access wanted) noexcept {
   bool found = false;
   for (std::uintptr_t at = range.begin; at < range.begin + range.bytes;) {
     const Segment* const segment = space_.segment_around(at);
@@ -90,16 +98,17 @@ bool VerifyingVm::reveal(AddressRange range) noexcept {
     const std::uint64_t offset = at - segment->base;
     const std::uint64_t block = offset / segment->block_bytes;
     const Held hold(lock_);
-    found = reveal_run({BlockId{segment->first_block.value + block}}) || found;
+    found = reveal_run({BlockId{segment->first_block.value + block}}, wanted) || found;
     at = segment->base + (block + 1) * segment->block_bytes;
   }
   return found;
 }
 
-bool VerifyingVm::was_open(BlockId block, Access wanted) const noexcept {
+bool VerifyingVm::may_be_checked(BlockId block, Access wanted) const noexcept {
   const Held hold(lock_);
   const State& state = states_[block.value];
-  return state.turn == turn_ && state.open_in_turn >= wanted;
+  const bool is_new = state.first_turn == 0 || state.first_turn == turn_;
+  return is_new || (state.turn == turn_ && state.open_in_turn >= wanted);
 }
 
 }  // namespace musubi::vm

@@ -33,25 +33,27 @@ class VerifyingVm final : public Vm {
   // Hides all open blocks but stacks, and those that stay open. Call when the rank's only thread of the
   // program has synchronised.
   void hide() noexcept;
-  // Opens the hidden blocks that overlap the range, as the protocol has them. Any thread, also inside a
-  // handler. Result: whether there were any.
-  bool reveal(AddressRange range) noexcept;
-  // Whether the block has been open for this access since the last hide(): a fault there may come after a
-  // check, because another rank has taken the block since the check.
-  bool was_open(BlockId block, Access wanted) const noexcept;
+  // Opens the hidden blocks that overlap the range, for `wanted` at most, as far as the protocol has them
+  // open. Any thread, also inside a handler. Result: whether there were any.
+  bool reveal(AddressRange range, Access wanted) noexcept;
+  // Whether a fault of the block may come after a check that passed since the last hide(): the block was open
+  // for this access, and another rank has taken it since; or it has not been open before, when states may
+  // have allowed more than the pages.
+  bool may_be_checked(BlockId block, Access wanted) const noexcept;
 
  private:
   struct State {
-    std::uint32_t turn = 0;              // the last in which the block was open
+    std::uint32_t first_turn = 0;        // in which the block was open
+    std::uint32_t turn = 0;              // the last one
     Access open_in_turn = Access::none;  // the most that was allowed in it
     Access access = Access::none;        // for the protocol
-    bool is_hidden = false;
-    bool is_listed = false;  // in open_
+    Access shown = Access::none;         // to the program, at most as much
+    bool is_listed = false;              // in open_
   };
 
   void set(BlockRun run, Access access) noexcept MUSUBI_REQUIRES(lock_);
   void note_open(BlockId block, State& state) noexcept MUSUBI_REQUIRES(lock_);
-  bool reveal_run(BlockRun run) noexcept MUSUBI_REQUIRES(lock_);
+  bool reveal_run(BlockRun run, Access wanted) noexcept MUSUBI_REQUIRES(lock_);
 
   Vm& pages_;
   const Space& space_;

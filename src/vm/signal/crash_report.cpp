@@ -222,6 +222,17 @@ bool is_code(std::uintptr_t address) noexcept {
   return ::dladdr(reinterpret_cast<void*>(address), &information) != 0;
 }
 
+bool is_compiled_function(std::uintptr_t address) noexcept {
+  Dl_info information;
+  link_map* object = nullptr;
+  if (::dladdr1(reinterpret_cast<void*>(address), &information, reinterpret_cast<void**>(&object),
+                RTLD_DL_LINKMAP) == 0 ||
+      object == nullptr)
+    return false;
+  const os::SymbolTable file(os::file_of_object(object->l_name));
+  return file.symbols().empty() || find_symbol(file, address - object->l_addr, STT_FUNC).name != nullptr;
+}
+
 void append_code_location(CrashText& text, std::uintptr_t address) noexcept {
   Dl_info information;
   link_map* object = nullptr;

@@ -68,6 +68,10 @@ void append_code_location(CrashText& text, std::uintptr_t address) noexcept;
 // Appends "variable+0x12", or "object+0x1234" if no symbol covers the address. As above.
 void append_variable(CrashText& text, std::uintptr_t address) noexcept;
 
+// Whether a function with a size covers the address, or its object has no symbols: a stub of the linker has
+// none, and start files of the C library have functions without a size. No malloc.
+bool is_compiled_function(std::uintptr_t address) noexcept;
+
 // Whether a loaded object covers the address.
 bool is_code(std::uintptr_t address) noexcept;
 

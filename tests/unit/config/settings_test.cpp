@@ -165,6 +165,7 @@ TEST(Settings, CommandLineBeatsEnvironmentInAnyOrder) {
 TEST(Settings, EnvironmentIsReadAndMisspeltVariablesAreRefused) {
   setenv("MUSUBI_LEASE_TICKS", "5", 1);
   setenv("MUSUBI_JOB", "anything", 1);
+  setenv("MUSUBI_CC_OPTIONS", "--musubi=off", 1);
   Configuration configuration;
   ASSERT_TRUE(read_environment(configuration).ok());
   EXPECT_EQ(configuration.settings().lease_ticks, 5u);
@@ -179,6 +180,7 @@ TEST(Settings, EnvironmentIsReadAndMisspeltVariablesAreRefused) {
   EXPECT_FALSE(read_environment(configuration).ok());
   unsetenv("MUSUBI_LEASE_TICKS");
   unsetenv("MUSUBI_JOB");
+  unsetenv("MUSUBI_CC_OPTIONS");
 }
 
 TEST(Settings, CommittedReferencePageIsFresh) {

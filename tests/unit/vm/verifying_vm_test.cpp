@@ -64,15 +64,28 @@ class VerifyingVmTest : public testing::Test {
 TEST_F(VerifyingVmTest, HidesWhatIsOpenUntilItIsRevealed) {
   vm_.open_read({BlockId{0}, 2});
   vm_.open_write({BlockId{2}, 2});
-  EXPECT_FALSE(vm_.reveal(part(0, 4)));
+  EXPECT_FALSE(vm_.reveal(part(0, 4), Access::write));
   vm_.hide();
   for (const std::uint64_t block : {0U, 1U, 2U, 3U}) EXPECT_EQ(pages(block), Access::none);
-  EXPECT_TRUE(vm_.reveal(part(1, 2)));
+  EXPECT_TRUE(vm_.reveal(part(1, 2), Access::write));
   EXPECT_EQ(pages(0), Access::none);
   EXPECT_EQ(pages(1), Access::read);
   EXPECT_EQ(pages(2), Access::write);
   EXPECT_EQ(pages(3), Access::none);
-  EXPECT_FALSE(vm_.reveal(part(4, 4)));
+  EXPECT_FALSE(vm_.reveal(part(4, 4), Access::write));
+}
+
+TEST_F(VerifyingVmTest, ShowsNoMoreThanIsWanted) {
+  vm_.open_write({BlockId{0}, 2});
+  vm_.hide();
+  EXPECT_TRUE(vm_.reveal(part(0, 2), Access::read));
+  EXPECT_EQ(pages(0), Access::read);
+  EXPECT_FALSE(vm_.may_be_checked(BlockId{0}, Access::write));
+  EXPECT_FALSE(vm_.reveal(part(0, 1), Access::read));
+  EXPECT_TRUE(vm_.reveal(part(0, 1), Access::write));
+  EXPECT_EQ(pages(0), Access::write);
+  vm_.downgrade({BlockId{1}});
+  EXPECT_EQ(pages(1), Access::read);
 }
 
 TEST_F(VerifyingVmTest, TheProtocolGoesOnWithHiddenBlocks) {
@@ -85,21 +98,34 @@ TEST_F(VerifyingVmTest, TheProtocolGoesOnWithHiddenBlocks) {
   EXPECT_EQ(pages(1), Access::read);
   vm_.close({BlockId{2}});
   EXPECT_EQ(pages(2), Access::none);
-  EXPECT_FALSE(vm_.reveal(part(0, 3)));
+  EXPECT_FALSE(vm_.reveal(part(0, 3), Access::write));
 }
 
-TEST_F(VerifyingVmTest, RemembersWhatWasOpenSinceItHid) {
-  EXPECT_FALSE(vm_.was_open(BlockId{0}, Access::read));
+TEST_F(VerifyingVmTest, KnowsBlocksThatWereOpenSinceItHid) {
   vm_.open_write({BlockId{0}});
-  vm_.close({BlockId{0}});
-  EXPECT_TRUE(vm_.was_open(BlockId{0}, Access::write));
-  vm_.open_read({BlockId{0}});
-  EXPECT_TRUE(vm_.was_open(BlockId{0}, Access::write));
   vm_.hide();
-  EXPECT_FALSE(vm_.was_open(BlockId{0}, Access::read));
-  vm_.reveal(part(0, 1));
-  EXPECT_TRUE(vm_.was_open(BlockId{0}, Access::read));
-  EXPECT_FALSE(vm_.was_open(BlockId{0}, Access::write));
+  EXPECT_FALSE(vm_.may_be_checked(BlockId{0}, Access::read));
+  vm_.reveal(part(0, 1), Access::write);
+  vm_.downgrade({BlockId{0}});
+  EXPECT_TRUE(vm_.may_be_checked(BlockId{0}, Access::write));
+  vm_.close({BlockId{0}});
+  EXPECT_TRUE(vm_.may_be_checked(BlockId{0}, Access::write));
+  vm_.open_read({BlockId{0}});
+  vm_.hide();
+  vm_.reveal(part(0, 1), Access::write);
+  EXPECT_TRUE(vm_.may_be_checked(BlockId{0}, Access::read));
+  EXPECT_FALSE(vm_.may_be_checked(BlockId{0}, Access::write));
+}
+
+// States of a segment are set when its first block opens.
+TEST_F(VerifyingVmTest, NothingIsKnownOfABlockUntilTheEndOfItsFirstTurn) {
+  EXPECT_TRUE(vm_.may_be_checked(BlockId{0}, Access::write));
+  vm_.hide();
+  EXPECT_TRUE(vm_.may_be_checked(BlockId{0}, Access::write));
+  vm_.open_read({BlockId{0}});
+  EXPECT_TRUE(vm_.may_be_checked(BlockId{0}, Access::write));
+  vm_.hide();
+  EXPECT_FALSE(vm_.may_be_checked(BlockId{0}, Access::read));
 }
 
 TEST_F(VerifyingVmTest, HidesAgainWhatWasRevealed) {
@@ -108,7 +134,7 @@ TEST_F(VerifyingVmTest, HidesAgainWhatWasRevealed) {
     vm_.hide();
     vm_.hide();
     EXPECT_EQ(pages(6), Access::none);
-    EXPECT_TRUE(vm_.reveal(part(6, 1)));
+    EXPECT_TRUE(vm_.reveal(part(6, 1), Access::write));
     EXPECT_EQ(pages(6), Access::write);
     EXPECT_EQ(pages(7), Access::none);
   }
