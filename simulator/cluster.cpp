@@ -6,6 +6,11 @@
 namespace musubi::sim {
 namespace {
 
+bool is_of_fixed_homes(const Configuration& c, const vm::Segment& segment) {
+  const Policy policy = c.policy == Policy::mixed ? static_cast<Policy>(segment.policy) : c.policy;
+  return kind_of(policy) == coherence::PolicyKind::fixed_homes;
+}
+
 vm::Space random_space(const Configuration& c) {
   vm::Space space(c.nodes);
   Random random(c.seed + 0x5bace);
@@ -22,6 +27,7 @@ vm::Space random_space(const Configuration& c) {
     segment.slice_bytes = segment.block_bytes * ((c.blocks + c.nodes - 1) / c.nodes);
     if (c.whole_cells != 0) segment.element_bytes = c.cell_bytes;
     if (c.policy == Policy::mixed) segment.policy = static_cast<std::uint8_t>(i % mixed_policies);
+    segment.unprotected = c.unprotected != 0 && is_of_fixed_homes(c, segment);
     space.add(segment);
     base += 0x1000000;
   }
@@ -95,6 +101,7 @@ BlockId Cluster::add_late_segments() {
     if (configuration_.policy == Policy::mixed) {
       segment.policy = static_cast<std::uint8_t>(number % mixed_policies);
     }
+    segment.unprotected = configuration_.unprotected != 0 && is_of_fixed_homes(configuration_, segment);
     const vm::Segment& added = space_.add(segment);
     if (space_.block_at(segment.base) != added.first_block) violate("late segment %zu is not found", number);
   }
@@ -112,10 +119,7 @@ void Cluster::remove_late_segments() {
 }
 
 bool Cluster::has_fixed_home(BlockId block) const {
-  const Policy policy = configuration_.policy == Policy::mixed
-                            ? static_cast<Policy>(space_.segment_of(block).policy)
-                            : configuration_.policy;
-  return kind_of(policy) == coherence::PolicyKind::fixed_homes;
+  return is_of_fixed_homes(configuration_, space_.segment_of(block));
 }
 
 std::uint64_t Cluster::total(trace::Counter counter) {

@@ -55,6 +55,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("overwrites", c.overwrites_percent);
   visit("unused_barriers", c.unused_barriers);
   visit("parcel", c.parcel_bytes);
+  visit("unprotected", c.unprotected);
   visit("check_every", c.check_every);
   visit("lease", c.protocol.lease_ticks);
   visit("signature", c.protocol.signature_notices_max);
@@ -184,7 +185,8 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::kept_swapped_first,       InjectedBug::kept_lock_given_late,
                              InjectedBug::answered_without_release, InjectedBug::overwritten_in_part,
                              InjectedBug::overwritten_without_twin, InjectedBug::overwritten_beside_lease,
-                             InjectedBug::overwritten_kept_quiet};
+                             InjectedBug::overwritten_kept_quiet,   InjectedBug::closed_clean_beside_thread,
+                             InjectedBug::downgraded_beside_thread};
 
 }  // namespace
 
@@ -237,6 +239,7 @@ Configuration draw(std::uint64_t seed) {
   c.parcel_bytes = one_of(random, std::array{64u, 192u, 4096u});
   c.prefetches_percent = one_of(random, std::array{0u, 0u, 10u, 40u});
   c.overwrites_percent = one_of(random, std::array{0u, 0u, 30u, 80u});
+  c.unprotected = one_of(random, std::array{0u, 0u, 1u});
   return c;
 }
 

@@ -131,7 +131,7 @@ class Node {
  private:
   // An access that its thread is about to make: it happens when the thread goes on, or before that in the
   // middle of the protocol's work, just before a block is closed or just after it was opened. Threads of one
-  // process can do that.
+  // process can do that. On an unprotected segment it happens even if the block was closed since the check.
   struct PendingAccess {
     BlockId block;
     std::size_t begin;
@@ -139,6 +139,7 @@ class Node {
     std::size_t count;
     vm::Access wanted;
     bool done = false;
+    bool is_checked = false;  // of an unprotected segment, after the check: the block need not be open
     PendingAccess* next = nullptr;
   };
   // Spoils public copies that are given back, to find late readers.

@@ -11,6 +11,7 @@ namespace musubi::sim {
 namespace {
 
 constexpr std::uint64_t longest_preemption_ns = 3000;
+constexpr std::uint64_t longest_stop_ns = 100'000;  // after a check: some releases of other threads long
 constexpr std::size_t longest_stretch_bytes = 24;
 constexpr std::byte spoiled{0xdb};
 
@@ -55,26 +56,32 @@ void Node::perform(PendingAccess& pending) {
 }
 
 Task<> Node::access(PendingAccess pending) {
+  const std::uintptr_t address = space_.extent(pending.block).address + pending.begin;
+  if (space_.segment_of(pending.block).unprotected) {
+    co_await open(pending.block, {pending.wanted, address});
+    pending.is_checked = true;
+  }
   if (options_.preemption != 0 && fabric_.world().random().chance(options_.preemption)) {
     pending.next = pending_;
     pending_ = &pending;
-    co_await fabric::sim::think(fabric_.world().random().below(longest_preemption_ns));
+    const std::uint64_t longest = pending.is_checked ? longest_stop_ns : longest_preemption_ns;
+    co_await fabric::sim::think(fabric_.world().random().below(longest));
     PendingAccess** link = &pending_;
     while (*link != &pending) link = &(*link)->next;
     *link = pending.next;
     if (pending.done) co_return;
   }
-  if (!vm().allows(pending.block, pending.wanted)) {
-    const std::uintptr_t address = space_.extent(pending.block).address + pending.begin;
-    co_await open(pending.block, {pending.wanted, address});
-  }
+  const bool is_open = vm().allows(pending.block, pending.wanted);
+  if (!pending.is_checked) co_await open(pending.block, {pending.wanted, address});
+  if (pending.is_checked && !is_open) fabric_.world().reached("access.after_closing");
   perform(pending);
 }
 
 void Node::preempt(vm::BlockRun run) noexcept {
   for (PendingAccess* pending = pending_; pending != nullptr; pending = pending->next) {
     const bool inside = pending->block.value - run.first.value < run.count;
-    if (pending->done || !inside || !vm().allows(pending->block, pending->wanted)) continue;
+    const bool may_happen = pending->is_checked || vm().allows(pending->block, pending->wanted);
+    if (pending->done || !inside || !may_happen) continue;
     if (fabric_.world().random().chance(30)) continue;
     fabric_.world().reached("access.inside_protection_change");
     perform(*pending);

@@ -70,6 +70,9 @@ struct Segment {
   bool holds_stacks = false;
   // Number of its coherence policy among those of the job (coherence/policies.h).
   std::uint8_t policy = 0;
+  // All accesses are made by code that looks at the states of blocks first (vm/checked): the pages stay open,
+  // no fault corrects a wrong state, and a block may be smaller than a page.
+  bool unprotected = false;
   // Used densely: may get huge pages if the kernel is configured for them.
   bool huge_pages = false;
   // Null: the whole segment is in use. Else the blocks in use, one page each; the addresses between them are

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "coherence/rules/faults.h"
+#include "coherence/rules/permits.h"
 #include "fabric/transfer.h"
 
 namespace musubi::coherence {
@@ -187,29 +188,31 @@ Task<bool> FixedHome::put_changes(Block& b, Changes::Piece value) {
   co_return true;
 }
 
-Task<> FixedHome::release(Scope, bool) {
+Task<> FixedHome::release(Scope, bool quiescent) {
   auto pass = co_await release_gate_.enter();
   TaskGroup group(parameters_.release_window);
-  for (const BlockId id : dirty_.take()) co_await group.admit(release_block(id));
-  for (const BlockId id : pinned_) co_await group.admit(release_block(id));
+  for (const BlockId id : dirty_.take()) co_await group.admit(release_block(id, quiescent));
+  for (const BlockId id : pinned_) co_await group.admit(release_block(id, quiescent));
   co_await group.drain();
 }
 
 // Away from its home a block stays open until it was found unchanged some times.
-Task<> FixedHome::release_block(BlockId id) {
+Task<> FixedHome::release_block(BlockId id, bool quiescent) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
   Entry& e = b.entry;
   e.queues.releases = false;
-  if (is_at_home(b)) co_return co_await release_at_home(b);
+  const bool late_stores = rules::has_late_stores(space_.segment_of(id), quiescent);
+  if (is_at_home(b)) co_return co_await release_at_home(b, late_stores);
   if (!rules::is_dirty(e)) co_return;
-  if (e.copy.state == State::writable && e.habits.idle_releases >= parameters_.downgrade_after_releases) {
+  const bool is_idle = e.habits.idle_releases >= parameters_.downgrade_after_releases;
+  if (e.copy.state == State::writable && is_idle && rules::may_downgrade(late_stores, parameters_)) {
     vm_.downgrade({id, 1});
     count(Counter::downgrades);
     e.copy.state = State::readable_dirty;
   }
-  e.copy.state = rules::when_released(
-      e.copy.state);  // before other tasks get in: they see it dirty only if it is so again
+  // Before other tasks get in: they see it dirty only if it is so again.
+  e.copy.state = rules::when_released(e.copy.state, late_stores, parameters_);
   const bool changed = co_await put_changes(b);
   e.habits.idle_releases =
       changed ? std::uint16_t{0} : static_cast<std::uint16_t>(e.habits.idle_releases + 1);
@@ -230,15 +233,18 @@ Task<> FixedHome::send_written(BlockId id) {
 }
 
 // The home knows only that its program may have written. The block is closed for writing, so the next write
-// faults and leads to a publication.
-Task<> FixedHome::release_at_home(Block& b) {
+// faults and leads to a publication. With late stores it stays open, and each release publishes it.
+Task<> FixedHome::release_at_home(Block& b, bool late_stores) {
   MUSUBI_CHECK(is_at_home(b));
-  if (!b.entry.copy.pinned && b.entry.copy.state == State::writable) {
+  const bool is_writable = !b.entry.copy.pinned && b.entry.copy.state == State::writable;
+  const bool stays = !rules::may_downgrade(late_stores, parameters_);
+  if (is_writable && !stays) {
     vm_.downgrade({b.id, 1});
     b.entry.copy.state = State::readable_clean;
   }
   Puts none;
   co_await publish(b, none);
+  if (is_writable && stays) list(b);
 }
 
 Task<> FixedHome::modify(BlockId id, Modification& modification) {

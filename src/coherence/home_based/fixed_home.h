@@ -94,8 +94,8 @@ class FixedHome : public Protocol {
   Gate acquire_gate_;  // copies that one acquire ends must be invalid before another that covers it ends
 
  private:
-  Task<> release_block(BlockId id);
-  Task<> release_at_home(Block& b);
+  Task<> release_block(BlockId id, bool quiescent);
+  Task<> release_at_home(Block& b, bool late_stores);
   Task<> for_each(vm::BlockRun run, Task<> (FixedHome::*work)(BlockId));
   Task<> open_without_bytes(BlockId id);
   Task<> send_written(BlockId id);

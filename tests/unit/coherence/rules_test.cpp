@@ -6,6 +6,7 @@
 #include "coherence/rules/leases.h"
 #include "coherence/rules/naming.h"
 #include "coherence/rules/notices.h"
+#include "coherence/rules/permits.h"
 #include "coherence/rules/publication.h"
 #include "coherence/rules/states.h"
 #include "entries.h"
@@ -45,6 +46,22 @@ TEST(States, LoseTheirChangesInARelease) {
   EXPECT_EQ(when_released(State::readable_dirty), State::readable_clean);
   EXPECT_EQ(when_released(State::invalid_dirty), State::invalid_clean);
   EXPECT_EQ(when_released(State::writable), State::writable);
+}
+
+// A release while a thread may store after its check, and one at which no thread can.
+TEST(Permits, KeepUnprotectedBlocksDirtyUntilTheRankIsQuiescent) {
+  vm::Segment pages{}, checked{};
+  checked.unprotected = true;
+  EXPECT_FALSE(has_late_stores(pages, false));
+  EXPECT_FALSE(has_late_stores(checked, true));
+  EXPECT_TRUE(has_late_stores(checked, false));
+  const Parameters parameters;
+  EXPECT_TRUE(may_downgrade(false, parameters));
+  EXPECT_FALSE(may_downgrade(true, parameters));
+  for (const State state : all_states) {
+    EXPECT_EQ(when_released(state, true, parameters), state);
+    EXPECT_EQ(when_released(state, false, parameters), when_released(state));
+  }
 }
 
 TEST(HomeWords, GrantLeasesThatLastLongEnough) {
