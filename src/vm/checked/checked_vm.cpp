@@ -5,37 +5,46 @@
 namespace musubi::vm {
 
 void CheckedVm::open_read(BlockRun run) noexcept {
-  pages_.open_read(run);
-  note(run, Access::read);
+  if (has_pages(run)) pages_.open_read(run);
+  allow(run, Access::read);
 }
 void CheckedVm::open_write(BlockRun run) noexcept {
-  pages_.open_write(run);
-  note(run, Access::write);
+  if (has_pages(run)) pages_.open_write(run);
+  allow(run, Access::write);
 }
 void CheckedVm::upgrade(BlockRun run) noexcept {
-  pages_.upgrade(run);
-  note(run, Access::write);
+  if (has_pages(run)) pages_.upgrade(run);
+  allow(run, Access::write);
 }
 void CheckedVm::downgrade(BlockRun run) noexcept {
-  note(run, Access::read);
-  pages_.downgrade(run);
+  forbid(run, Access::read);
+  if (has_pages(run)) pages_.downgrade(run);
 }
 void CheckedVm::close(BlockRun run) noexcept {
-  note(run, Access::none);
-  pages_.close(run);
+  forbid(run, Access::none);
+  if (has_pages(run)) pages_.close(run);
 }
 void CheckedVm::leave_open(BlockRun run) noexcept {
-  pages_.leave_open(run);
-  note(run, Access::write);
+  if (has_pages(run)) pages_.leave_open(run);
+  allow(run, Access::write);
 }
 
-void CheckedVm::note(BlockRun run, Access access) noexcept {
+// A thread that has found the table closed looks at `states_` next, which must not allow more.
+void CheckedVm::allow(BlockRun run, Access access) noexcept {
+  set_table(run, access);
+  states_.set(run, access);
+}
+void CheckedVm::forbid(BlockRun run, Access access) noexcept {
+  states_.set(run, access);
+  set_table(run, access);
+}
+
+void CheckedVm::set_table(BlockRun run, Access access) noexcept {
   const Segment& segment = space_.segment_of(run.first);
   cover(segment);
   const std::size_t begin = (run.first.value - segment.first_block.value) * segment.block_bytes;
   const std::size_t bytes = std::min(run.count * segment.block_bytes, segment.bytes - begin);
   table_.set({segment.base + begin, bytes}, access);
-  states_.set(run, access);
 }
 
 // Before the first block of a segment opens. Addresses between the parts of a segment are not shared.
@@ -44,8 +53,9 @@ void CheckedVm::cover(const Segment& segment) noexcept {
   bool& is_covered = covered_[space_.index_of(segment)];
   if (is_covered) return;
   table_.cover({segment.base, segment.bytes});
-  if (segment.parts == nullptr && !segment.holds_stacks && segment.bytes <= filled_bytes_max)
-    table_.set({segment.base, segment.bytes}, Access::none);
+  const bool is_filled = segment.unprotected || (segment.parts == nullptr && !segment.holds_stacks &&
+                                                 segment.bytes <= filled_bytes_max);
+  if (is_filled) table_.set({segment.base, segment.bytes}, Access::none);
   is_covered = true;
 }
 

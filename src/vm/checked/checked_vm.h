@@ -2,7 +2,7 @@
 //
 // A state never allows more than the pages, but for a moment that a fault corrects: an opening changes the
 // pages first and then the states, a closing the states first. Code that has read a state just before then
-// touches a closed page.
+// touches a closed page; on an unprotected segment it makes its access (coherence.md section 11).
 #pragma once
 
 #include "base/spin_lock.h"
@@ -33,14 +33,19 @@ class CheckedVm final : public Vm {
 
   const BlockStates& states() const noexcept { return states_; }
 
-  // Of a segment with at most so many bytes all states are those of closed blocks before the first one opens;
-  // of a larger one, whose table would take memory for blocks that no rank uses, a state is 0 until its block
-  // has been open once.
+  // Before the program can touch an unprotected segment: all its states are those of closed blocks.
+  void cover(const Segment& segment) noexcept;
+
+  // Of a protected segment with at most so many bytes all states are those of closed blocks before the first
+  // one opens; of a larger one, whose table would take memory for blocks that no rank uses, a state is 0
+  // until its block has been open once.
   static constexpr std::size_t filled_bytes_max = std::size_t{1} << 30;
 
  private:
-  void note(BlockRun run, Access access) noexcept;
-  void cover(const Segment& segment) noexcept;
+  bool has_pages(BlockRun run) const noexcept { return !space_.segment_of(run.first).unprotected; }
+  void allow(BlockRun run, Access access) noexcept;
+  void forbid(BlockRun run, Access access) noexcept;
+  void set_table(BlockRun run, Access access) noexcept;
 
   Vm& pages_;
   const Space& space_;

@@ -41,7 +41,7 @@ Result<void> PagedVm::become_copy(CopySource& source) {
 
 SignalVerdict PagedVm::copy_block(const Segment& segment, BlockId block) noexcept {
   using Kind = SignalVerdict::Kind;
-  const Range range = range_of(segment, {block, 1});
+  const Range range = whole_pages(range_of(segment, {block, 1}));
   if (!source_of_copy_->open(range.begin, range.bytes)) {
     return {Kind::fatal, "in memory of the parent, which goes on: after fork, start another program at once"};
   }
@@ -80,6 +80,14 @@ const Segment& PagedVm::mapped_segment(BlockRun run) const noexcept {
 PagedVm::Range PagedVm::range_of(const Segment& segment, BlockRun run) noexcept {
   const std::size_t begin = (run.first.value - segment.first_block.value) * segment.block_bytes;
   return {segment.base + begin, std::min(run.count * segment.block_bytes, segment.bytes - begin)};
+}
+
+// Of unprotected segments a block may be a part of a page.
+PagedVm::Range PagedVm::whole_pages(Range range) noexcept {
+  const std::size_t page = os::page_bytes();
+  const std::uintptr_t begin = range.begin / page * page;
+  const std::uintptr_t end = (range.begin + range.bytes + page - 1) / page * page;
+  return {begin, end - begin};
 }
 
 }  // namespace musubi::vm

@@ -20,7 +20,8 @@ class PagedVm : public Vm, public SignalOwner {
  public:
   virtual ~PagedVm() = default;
 
-  // Maps the user view of segment `index` of the space, closed. Errors: addresses in use, refused by the
+  // Maps the user view of segment `index` of the space, closed; an unprotected one stays open, and no
+  // operation may name its blocks. Errors: addresses in use, refused by the
   // kernel. Once per segment, before the first operation on it; one thread at a time, concurrent with
   // operations on other segments.
   virtual Result<void> map_segment(std::size_t index, Placement placement) = 0;
@@ -79,6 +80,7 @@ class PagedVm : public Vm, public SignalOwner {
     void* pointer() const noexcept { return reinterpret_cast<void*>(begin); }
   };
   static Range range_of(const Segment& segment, BlockRun run) noexcept;
+  static Range whole_pages(Range range) noexcept;
 
   SignalVerdict copy_block(const Segment& segment, BlockId block) noexcept;
 

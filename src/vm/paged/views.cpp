@@ -16,7 +16,8 @@ namespace musubi::vm {
 Result<void> Views::open(int memory) {
   const std::size_t page = os::page_bytes();
   for (const Segment& segment : space_.segments()) {
-    if (segment.block_bytes % page != 0 || segment.base % page != 0 || segment.bytes % page != 0) {
+    const bool has_whole_blocks = segment.unprotected || segment.block_bytes % page == 0;
+    if (!has_whole_blocks || segment.base % page != 0 || segment.bytes % page != 0) {
       return Error{std::string("segment ") + segment.name +
                    " does not consist of whole pages; choose blocks of " + std::to_string(page) +
                    " bytes or more"};
@@ -51,7 +52,11 @@ Result<void> Views::map_segment(std::size_t index, Placement placement) {
   MUSUBI_CHECK(index < space_.segments().size());
   const Segment& segment = space_.segments()[index];
   MUSUBI_CHECK(!is_mapped(segment) && segment.parts == nullptr, "segment %s is mapped already", segment.name);
-  return map(segment, segment.base, segment.bytes, placement);
+  if (auto mapped = map(segment, segment.base, segment.bytes, placement); !mapped || !segment.unprotected)
+    return mapped;
+  // A child would write to the rank's own memory.
+  ::madvise(reinterpret_cast<void*>(segment.base), segment.bytes, MADV_DONTFORK);
+  return leave_open(index, Backing::memory_file);
 }
 
 Result<void> Views::map_part(std::size_t index, std::uintptr_t address, std::size_t bytes,
@@ -113,13 +118,14 @@ Result<void> Views::leave_open(std::size_t index, Backing backing) {
 
 Result<void> Views::map_copies() {
   for (const Segment& segment : space_.segments()) {
-    if (!is_mapped(segment) || is_left_open(segment)) continue;
+    if (!is_mapped(segment) || (is_left_open(segment) && !segment.unprotected)) continue;
     void* const base = reinterpret_cast<void*>(segment.base);
     if (::mmap(base, segment.bytes, PROT_NONE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, memory_.number(),
                static_cast<off_t>(segment.offset)) != base) {
       return Error{std::string("cannot copy segment ") + segment.name + " (" + ::strerror(errno) +
                    "); raise the limits on address space (ulimit -v)"};
     }
+    open_segments_.remove(segment);
   }
   return {};
 }

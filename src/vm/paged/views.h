@@ -72,12 +72,12 @@ class Views {
   Views& operator=(const Views&) = delete;
 
   // Maps the system view of `memory`, a memfd of at least space.bytes(), laid out by the offsets of the
-  // space; the caller may close it afterwards. Called first, once. Errors: a block that is not whole pages, a
-  // memory file too short, no address space, no free file descriptor.
+  // space; the caller may close it afterwards. Called first, once. Errors: a protected block that is not
+  // whole pages, a memory file too short, no address space, no free file descriptor.
   Result<void> open(int memory);
 
-  // Maps segment `index` without any access. Once per segment, by one thread at a time. Errors: addresses in
-  // use, refused by the kernel.
+  // Maps segment `index` without any access; an unprotected one is left open, as the memory file. Once per
+  // segment, by one thread at a time. Errors: addresses in use, refused by the kernel.
   Result<void> map_segment(std::size_t index, Placement placement);
   // The same for a part of a segment that has parts: whole pages, in use from then on.
   Result<void> map_part(std::size_t index, std::uintptr_t address, std::size_t bytes, Placement placement);
@@ -85,8 +85,8 @@ class Views {
   // Opens a mapped segment for good, as PagedVm::leave_segment_open.
   Result<void> leave_open(std::size_t index, Backing backing);
 
-  // In a child made by fork: replaces every mapped segment that is not left open by a private mapping of the
-  // same memory without any access. Errors: refused by the kernel.
+  // In a child made by fork: replaces every mapped segment that is not left open, or is unprotected, by a
+  // private mapping of the same memory without any access. Errors: refused by the kernel.
   Result<void> map_copies();
 
   const Space& space() const noexcept { return space_; }

@@ -38,6 +38,7 @@ Result<std::unique_ptr<UffdVm>> UffdVm::create(const Space& space, int memory, F
 Result<void> UffdVm::map_segment(std::size_t index, Placement placement) {
   if (auto mapped = views_.map_segment(index, placement); !mapped) return mapped;
   const Segment& segment = views_.space().segments()[index];
+  if (segment.unprotected) return {};
   return watch(segment, segment.base, segment.bytes);
 }
 

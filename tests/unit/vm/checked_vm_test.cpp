@@ -13,7 +13,7 @@ namespace musubi::vm {
 namespace {
 
 constexpr unsigned granule_shift = 9;
-constexpr std::size_t block_bytes = 4096;
+constexpr std::size_t block_bytes = 4096, small_block_bytes = 512;
 
 // Pages whose changes are noted together with the state of the first block.
 class Pages final : public Vm {
@@ -34,18 +34,19 @@ class Pages final : public Vm {
 
 class CheckedVmTest : public testing::Test {
  protected:
-  static Space one_segment(std::size_t bytes) {
+  static Space one_segment(std::size_t bytes, bool unprotected) {
     Space space(1);
     Segment segment;
     segment.name = "checked";
     segment.base = base;
     segment.bytes = bytes;
-    segment.block_bytes = block_bytes;
+    segment.block_bytes = unprotected ? small_block_bytes : block_bytes;
+    segment.unprotected = unprotected;
     space.add(segment);
     return space;
   }
-  void use(std::size_t bytes) {
-    space_ = std::make_unique<Space>(one_segment(bytes));
+  void use(std::size_t bytes, bool unprotected = false) {
+    space_ = std::make_unique<Space>(one_segment(bytes, unprotected));
     auto mapped = os::Mapping::anywhere(StateTable::bytes(granule_shift), os::Protection::read);
     ASSERT_TRUE(mapped.ok());
     mapping_ = std::move(mapped).value();
@@ -110,6 +111,43 @@ TEST_F(CheckedVmTest, ALargeSegmentTakesMemoryForItsOpenBlocksAlone) {
   vm_->close({BlockId{1000}, 1});
   EXPECT_EQ(state(1000), closed);
   EXPECT_EQ(state(1001), open);
+}
+
+// Blocks smaller than a page.
+TEST_F(CheckedVmTest, TheStatesOfAnUnprotectedSegmentChangeAlone) {
+  use(16 * block_bytes, true);
+  const auto state_of = [&](std::uint64_t block) { return table_->state(base + block * small_block_bytes); };
+  EXPECT_EQ(state_of(0), open);
+  vm_->cover(space_->segments()[0]);
+  EXPECT_EQ(state_of(0), closed);
+  EXPECT_EQ(state_of(16 * block_bytes / small_block_bytes - 1), closed);
+  EXPECT_EQ(state_of(16 * block_bytes / small_block_bytes), open) << "not shared";
+  vm_->open_read({BlockId{1}, 3});
+  vm_->upgrade({BlockId{2}, 1});
+  EXPECT_EQ(state_of(0), closed);
+  EXPECT_EQ(state_of(1), readable);
+  EXPECT_EQ(state_of(2), open);
+  EXPECT_EQ(state_of(4), closed);
+  vm_->downgrade({BlockId{2}, 1});
+  EXPECT_EQ(state_of(2), readable);
+  vm_->close({BlockId{1}, 2});
+  EXPECT_EQ(state_of(2), closed);
+  EXPECT_EQ(state_of(3), readable);
+  vm_->open_write({BlockId{0}});
+  vm_->leave_open({BlockId{5}});
+  EXPECT_EQ(state_of(0), open);
+  EXPECT_EQ(state_of(5), open);
+  EXPECT_TRUE(vm_->states().allows(BlockId{3}, Access::read));
+  EXPECT_FALSE(vm_->states().allows(BlockId{1}, Access::read));
+  EXPECT_TRUE(pages_->states_seen.empty());
+}
+
+TEST_F(CheckedVmTest, ALargeUnprotectedSegmentIsClosedWhole) {
+  const std::size_t bytes = 2 * CheckedVm::filled_bytes_max;
+  use(bytes, true);
+  vm_->cover(space_->segments()[0]);
+  EXPECT_EQ(table_->state(base), closed);
+  EXPECT_EQ(table_->state(base + bytes - 1), closed);
 }
 
 TEST_F(CheckedVmTest, TheLastBlockMayBeShort) {
