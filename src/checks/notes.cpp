@@ -117,4 +117,16 @@ Result<std::optional<unsigned>> common_granule(std::span<const CheckedObject> ob
   return std::optional<unsigned>(objects.front().note.granule_shift);
 }
 
+Result<void> check_all_accesses(std::span<const CheckedObject> objects) {
+  constexpr const char* remedy = "; compile all of the program by musubi-cc with --musubi=udsm";
+  if (objects.empty()) return Error{std::string("no object of the program has checks") + remedy};
+  for (const auto& [name, note] : objects) {
+    const bool checks_all = note.mode == MUSUBI_CHECKS_UDSM;
+    if (checks_all && note.is_complete) continue;
+    const std::string reason = checks_all ? note.why_not : "its checks leave accesses to the pages";
+    return Error{"not all accesses of " + name + " are checked (" + reason + ")" + remedy};
+  }
+  return {};
+}
+
 }  // namespace musubi::checks

@@ -46,4 +46,8 @@ std::vector<CheckedCode> checked_code();
 // than this runtime, or two have different granules.
 Result<std::optional<unsigned>> common_granule(std::span<const CheckedObject> objects);
 
+// Whether the objects check each access that they make, so that pages need not. Errors: there are none, or
+// one of them does not, with its reason.
+Result<void> check_all_accesses(std::span<const CheckedObject> objects);
+
 }  // namespace musubi::checks

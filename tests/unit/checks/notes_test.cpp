@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 
 #include "checks/abi.h"
@@ -73,6 +74,21 @@ TEST(Notes, ObjectsOfOneGranuleGoTogether) {
   const CheckedObject objects[]{object("a", MUSUBI_CHECKS_ABI, 9), object("b", MUSUBI_CHECKS_ABI, 9)};
   EXPECT_EQ(common_granule(objects).value(), 9u);
   EXPECT_EQ(common_granule({}).value(), std::nullopt);
+}
+
+TEST(Notes, AnObjectThatLeavesAccessesUncheckedIsNamed) {
+  const CheckedObject all{"a", {MUSUBI_CHECKS_ABI, 9, MUSUBI_CHECKS_UDSM, true, ""}};
+  const CheckedObject part{"b.so", {MUSUBI_CHECKS_ABI, 9, MUSUBI_CHECKS_UDSM, false, "b.c:12: assembly"}};
+  const CheckedObject hints{"c.so", {MUSUBI_CHECKS_ABI, 9, MUSUBI_CHECKS_HINT, true, ""}};
+  const CheckedObject stores{"d.so", {MUSUBI_CHECKS_ABI, 9, MUSUBI_CHECKS_ADSM, true, ""}};
+  EXPECT_TRUE(check_all_accesses(std::array{all, all}).ok());
+  const auto error = [](std::span<const CheckedObject> objects) {
+    return check_all_accesses(objects).error().message;
+  };
+  EXPECT_NE(error({}).find("no object of the program has checks"), std::string::npos);
+  EXPECT_NE(error(std::array{all, part}).find("of b.so are checked (b.c:12: assembly)"), std::string::npos);
+  EXPECT_NE(error(std::array{all, hints}).find("of c.so are checked"), std::string::npos);
+  EXPECT_NE(error(std::array{stores, all}).find("of d.so are checked"), std::string::npos);
 }
 
 TEST(Notes, AnErrorNamesTheObject) {
