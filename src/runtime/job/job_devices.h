@@ -63,6 +63,8 @@ class JobDevices final : private vm::CrashListener {
   // Null unless setting checks=verify looks for missing checks.
   vm::VerifyingVm* verifying_vm() noexcept { return verifying_vm_ ? &*verifying_vm_ : nullptr; }
   // Null if the program has no compiled checks, or no protocol is used.
+  vm::CheckedVm* checked_vm() noexcept { return checked_vm_ ? &*checked_vm_ : nullptr; }
+  // Null as checked_vm().
   const vm::BlockStates* block_states() const noexcept {
     return checked_vm_ ? &checked_vm_->states() : nullptr;
   }

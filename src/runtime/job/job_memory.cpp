@@ -75,8 +75,17 @@ bool JobMemory::give_back(std::uintptr_t address, std::size_t bytes) noexcept {
                                 .run(room->discard(*block, bytes / extent.bytes));
 }
 
+bool JobMemory::is_unprotected(std::uintptr_t address) const noexcept {
+  const vm::Segment* const segment = job_.plan.space.segment_at(address);
+  return segment != nullptr && segment->unprotected;
+}
+
+// A touch of an unprotected segment opens nothing.
 void JobMemory::touch(const void* address, std::size_t bytes, bool for_writing) {
   if (bytes == 0) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  if (!is_copy_ && is_unprotected(begin))
+    return checks_.open({begin, bytes}, for_writing ? vm::Access::write : vm::Access::read);
   const std::size_t page = os::page_bytes();
   auto* byte = static_cast<volatile unsigned char*>(const_cast<void*>(address));
   volatile unsigned char* const last = byte + bytes - 1;
@@ -88,6 +97,7 @@ void JobMemory::touch(const void* address, std::size_t bytes, bool for_writing) 
 
 Result<void> JobMemory::become_copy(CopySource& source) {
   stop_tracing();
+  is_copy_ = true;
   return devices_.vm().become_copy(source);
 }
 

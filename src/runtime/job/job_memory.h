@@ -1,6 +1,7 @@
 // Shared memory of a rank, as the program's mmap and mprotect and the front end use it.
 #pragma once
 
+#include "runtime/api/checks.h"
 #include "runtime/api/memory.h"
 #include "runtime/job/job_devices.h"
 #include "runtime/job/job_synchronization.h"
@@ -12,13 +13,14 @@ namespace musubi::runtime {
 class JobMemory final : public Memory {
  public:
   JobMemory(JobContext& job, JobDevices& devices, StaticData& static_data, coherence::Protocol& protocol,
-            JobWords& words, JobSynchronization& synchronization)
+            JobWords& words, JobSynchronization& synchronization, Checks& checks)
       : job_(job),
         devices_(devices),
         static_data_(static_data),
         protocol_(protocol),
         words_(words),
-        synchronization_(synchronization) {}
+        synchronization_(synchronization),
+        checks_(checks) {}
 
   const Layout& layout() const noexcept override { return job_.plan.layout; }
   bool is_shared(std::uintptr_t address) const noexcept override {
@@ -37,6 +39,7 @@ class JobMemory final : public Memory {
   Result<void> become_copy(CopySource& source) override;
 
  private:
+  bool is_unprotected(std::uintptr_t address) const noexcept;
   bool is_untouched(BlockId block, std::uint64_t data) const noexcept;
 
   JobContext& job_;
@@ -45,6 +48,8 @@ class JobMemory final : public Memory {
   coherence::Protocol& protocol_;
   JobWords& words_;
   JobSynchronization& synchronization_;
+  Checks& checks_;
+  bool is_copy_ = false;  // in a child made by fork
 };
 
 }  // namespace musubi::runtime

@@ -65,6 +65,9 @@ class JobRuntime final : private OwnContext, public Runtime {
     JobThreads threads;
     JobSynchronization synchronization;
     JobCoordination coordination;
+    JobRoom room;
+    std::optional<Verification> verification;
+    JobChecks checks;
     JobMemory memory;
     JobMessages messages;
     JobRemoteCalls calls;
@@ -73,9 +76,6 @@ class JobRuntime final : private OwnContext, public Runtime {
     JobEnding ending;
     JobGlobalMemory global_memory;
     JobSegments segments;
-    JobRoom room;
-    std::optional<Verification> verification;
-    JobChecks checks;
     ServiceThread service;
   };
 
@@ -167,7 +167,11 @@ JobRuntime::Parts::Parts(JobContext& job, JobDevices& devices, StaticData& stati
       threads(job, devices, protocol),
       synchronization(job, devices, threads, words, protocol, grants),
       coordination(job, devices, threads, protocol, grants, synchronization),
-      memory(job, devices, static_data, protocol, words, synchronization),
+      room(job, devices, protocol, synchronization.flags()),
+      verification(verification_of(job, devices)),
+      checks(job, threads, protocol, synchronization.flags(), room, devices.block_states(),
+             verification ? &*verification : nullptr),
+      memory(job, devices, static_data, protocol, words, synchronization, checks),
       messages(devices.fabric(), threads),
       calls(job, devices.fabric(), threads),
       travel(job, devices, threads, protocol, synchronization, calls),
@@ -175,10 +179,6 @@ JobRuntime::Parts::Parts(JobContext& job, JobDevices& devices, StaticData& stati
       ending(job, devices.fabric(), statistics),
       global_memory(devices.fabric(), devices.files().global(), job.plan.global_bytes),
       segments(job, devices, synchronization, page_managers),
-      room(job, devices, protocol, synchronization.flags()),
-      verification(verification_of(job, devices)),
-      checks(job, threads, protocol, synchronization.flags(), room, devices.block_states(),
-             verification ? &*verification : nullptr),
       service(job, devices, messages, calls, ending) {}
 
 JobRuntime::~JobRuntime() {

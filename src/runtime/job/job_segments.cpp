@@ -1,8 +1,11 @@
 #include "runtime/job/job_segments.h"
 
+#include <algorithm>
 #include <bit>
 #include <string>
+#include <vector>
 
+#include "checks/notes.h"
 #include "coherence/policy.h"
 #include "os/memory.h"
 
@@ -22,11 +25,15 @@ BarrierPayload payload_of(const vm::Segment& segment) {
           segment.block_bytes,
           segment.slice_bytes,
           std::uint64_t{segment.element_bytes} << 32 | segment.home.value,
-          static_cast<std::uint64_t>(segment.initial_home) << 16 | std::uint64_t{segment.policy} << 8 |
-              segment.merge_unit};
+          std::uint64_t{segment.unprotected} << 24 | static_cast<std::uint64_t>(segment.initial_home) << 16 |
+              std::uint64_t{segment.policy} << 8 | segment.merge_unit};
 }
 
 }  // namespace
+
+std::size_t JobSegments::block_bytes_of(const SegmentRequest& request) const noexcept {
+  return request.block_bytes != 0 ? request.block_bytes : job_.settings.heap_block_bytes;
+}
 
 // An unused page precedes each segment and catches overruns of the one before it.
 vm::Segment JobSegments::segment_for(const SegmentRequest& request) const {
@@ -34,8 +41,10 @@ vm::Segment JobSegments::segment_for(const SegmentRequest& request) const {
   vm::Segment segment;
   segment.name = "added";
   segment.bytes = round_up(request.bytes, page);
-  segment.block_bytes = request.block_bytes != 0 ? request.block_bytes : job_.settings.heap_block_bytes;
-  segment.base = round_up(next_.load() + page, segment.block_bytes);
+  segment.block_bytes = block_bytes_of(request);
+  segment.unprotected = request.unprotected && !job_.one_memory;
+  if (job_.one_memory) segment.block_bytes = std::max(segment.block_bytes, page);
+  segment.base = round_up(next_.load() + page, std::max(segment.block_bytes, page));
   segment.initial_home = request.placement;
   segment.home = request.home;
   segment.policy = coherence::number_of(request.policy);
@@ -90,26 +99,62 @@ void JobSegments::compare_with_rank_0(const vm::Segment& segment) {
   job_.abort(1, here + there + ": every rank makes the same collective calls in the same order");
 }
 
+Result<void> JobSegments::may_be_unprotected(const SegmentRequest& request) const {
+  constexpr const char* whose = "memory whose accesses are checked by code ";
+  if (request.policy != coherence::Policy::home_based)
+    return Error{std::string(whose) + "has the policy home_based, and not " +
+                 std::string(coherence::policy_list[coherence::number_of(request.policy)].name)};
+  if (job_.one_memory) return {};
+  if (job_.settings.checks != "on")
+    return Error{std::string(whose) + "wants the setting checks=on, and not checks=" + job_.settings.checks +
+                 ": let pages protect it"};
+  // Objects that were opened later have no table.
+  const bool has_table = devices_.checked_vm() != nullptr;
+  const auto objects = has_table ? checks::checked_objects() : std::vector<checks::CheckedObject>();
+  if (auto all = checks::check_all_accesses(objects); !all)
+    return Error{std::string(whose) + "is for programs that check all of them: " + all.error().message +
+                 ", or let pages protect it"};
+  const std::size_t granule = std::size_t{1} << objects.front().note.granule_shift;
+  const std::size_t block = block_bytes_of(request);
+  if (block >= granule) return {};
+  return Error{std::string(whose) + "has blocks of at least the " + std::to_string(granule) +
+               " bytes of a granule of " + objects.front().name + ", and not of " + std::to_string(block) +
+               ": choose larger blocks, or smaller granules"};
+}
+
+// The numbers of blocks that a job may add are as many as pages; smaller blocks may use them up.
+Result<void> JobSegments::fits(const vm::Segment& wanted, const SegmentRequest& request) const {
+  const vm::Space& space = job_.plan.space;
+  const std::size_t least = request.unprotected ? unprotected_block_bytes_min : os::page_bytes();
+  const std::size_t block = block_bytes_of(request);
+  if (!std::has_single_bit(block) || block < least || block > added_block_bytes_max)
+    return Error{"a block is a power of two from " + std::to_string(least) + " to " +
+                 std::to_string(added_block_bytes_max) + " bytes"};
+  if (request.unprotected) {
+    if (auto may = may_be_unprotected(request); !may) return may;
+  }
+  const std::uintptr_t end = job_.plan.added_base + job_.plan.added_bytes;
+  const std::uint64_t padded = round_up(wanted.bytes, wanted.block_bytes);
+  if (request.bytes == 0 || request.bytes > job_.plan.added_bytes || wanted.base > end ||
+      padded > end - wanted.base || padded / wanted.block_bytes > space.blocks_max() - space.blocks() ||
+      space.segments().size() == vm::Space::segments_max)
+    return Error{"no addresses are left for shared memory of " + std::to_string(request.bytes) +
+                 " bytes: raise segments_bytes (--set)"};
+  return {};
+}
+
 // The first barrier compares the requests; after the second every rank has the segment, so no rank receives a
 // message about a block that it does not know.
 Result<const vm::Segment*> JobSegments::add(const SegmentRequest& request) {
   const vm::Segment wanted = segment_for(request);
   compare_with_rank_0(wanted);
-  if (!std::has_single_bit(wanted.block_bytes) || wanted.block_bytes < os::page_bytes() ||
-      wanted.block_bytes > added_block_bytes_max)
-    return Error{"a block is a power of two from " + std::to_string(os::page_bytes()) + " to " +
-                 std::to_string(added_block_bytes_max) + " bytes"};
-  const std::uintptr_t end = job_.plan.added_base + job_.plan.added_bytes;
-  const std::uint64_t padded = round_up(wanted.bytes, wanted.block_bytes);
-  if (request.bytes == 0 || request.bytes > job_.plan.added_bytes || wanted.base > end ||
-      padded > end - wanted.base || job_.plan.space.segments().size() == vm::Space::segments_max)
-    return Error{"no addresses are left for shared memory of " + std::to_string(request.bytes) +
-                 " bytes: raise segments_bytes (--set)"};
+  if (auto fitting = fits(wanted, request); !fitting) return fitting.error();
   const vm::Segment& added = job_.plan.space.add(wanted);
   const std::size_t index = job_.plan.space.index_of(added);
-  next_.store(wanted.base + padded);
+  next_.store(wanted.base + round_up(wanted.bytes, wanted.block_bytes));
   Result<void> mapped = devices_.vm().map_segment(index, vm::Placement::fresh);
   if (mapped && job_.one_memory) mapped = devices_.leave_open(index);
+  if (added.unprotected) devices_.checked_vm()->cover(added);
   if (!mapped) job_.abort(1, mapped.error().message);
   BarrierPayload nothing{};
   synchronization_.barrier(nothing);

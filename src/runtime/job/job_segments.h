@@ -22,12 +22,15 @@ class JobSegments final : public Segments {
         page_managers_(page_managers),
         next_(job.plan.added_base) {}
 
+  Result<void> may_be_unprotected(const SegmentRequest& request) const override;
   Result<const vm::Segment*> add(const SegmentRequest& request) override;
   Result<void> change_page_manager(const void* address, std::size_t bytes, Rank manager) override;
   std::size_t bytes_left() const noexcept override;
 
  private:
+  std::size_t block_bytes_of(const SegmentRequest& request) const noexcept;
   vm::Segment segment_for(const SegmentRequest& request) const;
+  Result<void> fits(const vm::Segment& wanted, const SegmentRequest& request) const;
   void compare_with_rank_0(const vm::Segment& segment);
 
   JobContext& job_;

@@ -1,12 +1,12 @@
-// Checks as a compiler makes them, by hand: a note, tests of the table of states, calls of entries. GRANULE
-// and CONTRACT are what the note says.
+// Checks as a compiler makes them, by hand (checked_accesses.h), with notes. GRANULE and CONTRACT are what
+// the first note says.
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdint>
 
-#include "tests/system/checks_by_hand.h"
 #include "tests/system/runtime/cases.h"
+#include "tests/system/runtime/checked_accesses.h"
 
 NOTE(CONTRACT, GRANULE, 3);
 NOTE(1, 9, 3);
@@ -18,24 +18,6 @@ using trace::Counter;
 namespace {
 
 constexpr std::size_t block_bytes = 4096, blocks = 512, block_words = block_bytes / sizeof(std::uint64_t);
-
-std::uint8_t state(const volatile void* address) {
-  const auto* const table =
-      reinterpret_cast<const volatile std::uint8_t*>(std::uintptr_t{MUSUBI_CHECKS_TABLE});
-  return table[reinterpret_cast<std::uintptr_t>(address) >> GRANULE];
-}
-template <std::size_t entry>
-void call(const volatile void* address, std::size_t bytes) {
-  CALL_ENTRY(entry, address, bytes);
-}
-std::uint64_t read(const volatile std::uint64_t* word) {
-  if ((state(word) & MUSUBI_CHECKS_NOT_READABLE) != 0) call<MUSUBI_CHECKS_ENTRY_READ>(word, 0);
-  return *word;
-}
-void write(volatile std::uint64_t* word, std::uint64_t value) {
-  if ((state(word) & MUSUBI_CHECKS_NOT_WRITABLE) != 0) call<MUSUBI_CHECKS_ENTRY_WRITE>(word, 0);
-  *word = value;
-}
 
 std::uint64_t signals() {
   return job->counters().get(Counter::fault_signals);
