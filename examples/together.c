@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
   sms_startup(argc, argv);
   require_heap(ginit(heap_bytes) == 0 && sgbrk(rank, sizeof(long)) == 0);
   struct board* const board = sms_alloc(sizeof *board, 0);
-  const musubi_attributes defaults = {0, 0, 0, 0, 0, 0};
+  const musubi_attributes defaults = {0, 0, 0, 0, 0, 0, 0};
   void* array = NULL;
   require(musubi_alloc_with(&defaults, numbers * sizeof(long), &array) == MUSUBI_OK, "no shared memory");
 

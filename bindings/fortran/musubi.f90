@@ -27,6 +27,9 @@ module musubi
     enumerator :: MUSUBI_POLICY_MIGRATING = 0, MUSUBI_POLICY_HOME, MUSUBI_POLICY_ENTRY
   end enum
   enum, bind(c)
+    enumerator :: MUSUBI_CHECKED_BY_PAGES = 0, MUSUBI_CHECKED_BY_CODE
+  end enum
+  enum, bind(c)
     enumerator :: MUSUBI_INT32 = 0, MUSUBI_UINT32, MUSUBI_INT64, MUSUBI_UINT64, MUSUBI_FLOAT, MUSUBI_DOUBLE
   end enum
   enum, bind(c)
@@ -36,10 +39,11 @@ module musubi
   integer(c_int32_t), parameter :: MUSUBI_RWLOCK_COUNT = 4096
   integer(c_int32_t), parameter :: MUSUBI_COND_COUNT = 4096
   integer(c_int32_t), parameter :: MUSUBI_BLOCK_BYTES_MAX = 2097152
+  integer(c_int32_t), parameter :: MUSUBI_CHECKED_BLOCK_BYTES_MIN = 64
 
   type, bind(c) :: musubi_attributes
     integer(c_size_t) :: alignment = 0, block_bytes = 0
-    integer(c_int) :: placement = 0, home = 0, policy = 0
+    integer(c_int) :: placement = 0, home = 0, policy = 0, checks = 0
     integer(c_size_t) :: element_bytes = 0
   end type musubi_attributes
 

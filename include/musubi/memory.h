@@ -70,15 +70,29 @@ enum {
    * `placement` chooses the rank that serves the first copies of a block. */
   MUSUBI_POLICY_ENTRY = 2
 };
+/* What finds the first access of a rank to a block that is not here, for ranks with memories of their own. */
+enum {
+  MUSUBI_CHECKED_BY_PAGES = 0, /* the protection of pages */
+  /* Checks alone, which musubi-cc --musubi=udsm has put into all code of the program that touches the memory:
+   * an access that no check came before reads old bytes, or is lost. So call musubi_touch before a function
+   * of a library, or of gas.h, uses the memory as a buffer. Collective calls and copies of gheap.h need no
+   * such call; other functions of musubi.h must not store a result there. MUSUBI_POLICY_HOME only. In a child
+   * made by fork the memory is not mapped. */
+  MUSUBI_CHECKED_BY_CODE = 1
+};
 #define MUSUBI_BLOCK_BYTES_MAX 2097152u
+#define MUSUBI_CHECKED_BLOCK_BYTES_MIN 64u
 
 /* Attributes of one allocation. All zeros are the defaults. */
 typedef struct musubi_attributes {
-  size_t alignment;   /* bytes, a power of two up to 1 GiB; 0: 16 */
-  size_t block_bytes; /* the unit of coherence: a power of two from a page to 2 MiB; 0: as in the heap */
-  int placement;      /* MUSUBI_PLACE_... */
-  int home;           /* a rank, with MUSUBI_PLACE_AT; otherwise 0 */
-  int policy;         /* MUSUBI_POLICY_... */
+  size_t alignment; /* bytes, a power of two up to 1 GiB; 0: 16 */
+  /* The unit of coherence: a power of two to 2 MiB, at least a page, or with MUSUBI_CHECKED_BY_CODE 64 and a
+   * granule of the checks; 0: as in the heap. */
+  size_t block_bytes;
+  int placement; /* MUSUBI_PLACE_... */
+  int home;      /* a rank, with MUSUBI_PLACE_AT; otherwise 0 */
+  int policy;    /* MUSUBI_POLICY_... */
+  int checks;    /* MUSUBI_CHECKED_... */
   /* With MUSUBI_POLICY_ENTRY: the bytes that are compared and passed on as one element, counted from the
    * beginning; 0: each byte by itself. With an alignment above a page it must divide the page size. */
   size_t element_bytes;
@@ -87,7 +101,8 @@ typedef struct musubi_attributes {
 /* Allocates `bytes` bytes of uninitialised shared memory, at the same *memory on every rank. Meant for
  * large arrays: it takes whole blocks, and addresses of the setting segments_bytes. Collective, blocks.
  * Errors, the same on every rank: MUSUBI_ERROR_STATE, MUSUBI_ERROR_ADDRESS (a null pointer),
- * MUSUBI_ERROR_ARGUMENT (no such attribute, or no bytes), MUSUBI_ERROR_MEMORY. When ranks pass different
+ * MUSUBI_ERROR_ARGUMENT (no such attribute, or no bytes; of MUSUBI_CHECKED_BY_CODE rank 0 prints a line that
+ * says why the program cannot have it), MUSUBI_ERROR_MEMORY. When ranks pass different
  * arguments the job ends with a line that names them. */
 int musubi_alloc_with(const musubi_attributes* attributes, size_t bytes, void** memory);
 

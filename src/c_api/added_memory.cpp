@@ -11,7 +11,7 @@ std::uintptr_t align(std::uintptr_t address, std::size_t alignment) {
 
 bool has_same_attributes(const runtime::SegmentRequest& a, const runtime::SegmentRequest& b) {
   return a.block_bytes == b.block_bytes && a.placement == b.placement && a.home == b.home &&
-         a.policy == b.policy && a.element_bytes == b.element_bytes;
+         a.policy == b.policy && a.element_bytes == b.element_bytes && a.unprotected == b.unprotected;
 }
 
 }  // namespace
@@ -34,6 +34,7 @@ void* AddedMemory::take_again(const runtime::SegmentRequest& request, std::size_
 void* AddedMemory::add(const runtime::SegmentRequest& request, std::uintptr_t begin, std::size_t alignment) {
   const std::lock_guard<std::mutex> held(mutex_);
   pieces_.push_back({request, begin, true});
+  if (request.unprotected) has_unprotected_.store(true);
   used_.push_back({pieces_.size() - 1, align(begin, alignment)});
   return reinterpret_cast<void*>(used_.back().memory);
 }

@@ -2,6 +2,7 @@
 // make the same calls, so they all make the same choice.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -26,12 +27,15 @@ class AddedMemory {
   bool release(const void* memory);
   // Whether all of the bytes are inside one piece that is in use.
   bool contains(const void* memory, std::size_t bytes);
+  // Whether a piece without protection is or was in use.
+  bool has_unprotected() const { return has_unprotected_.load(std::memory_order_relaxed); }
 
  private:
   struct Used {
     std::size_t piece;
     std::uintptr_t memory;
   };
+  std::atomic<bool> has_unprotected_{false};
   std::mutex mutex_;  // for all members below
   std::vector<Piece> pieces_;
   std::vector<Used> used_;

@@ -55,8 +55,8 @@ std::array<char, 120> described(const CollectiveTerms& terms) {
   std::array<char, 120> text{};
   if (terms.call == static_cast<std::uint32_t>(Call::alloc_with)) {
     std::snprintf(text.data(), text.size(), "%s (%lu bytes, placement %u at rank %u, policy %u, ...)",
-                  name_of(terms.call), static_cast<unsigned long>(terms.part), terms.detail & 0xff,
-                  terms.root, terms.detail >> 8 & 0xff);
+                  name_of(terms.call), static_cast<unsigned long>(terms.part), terms.detail & 0xf, terms.root,
+                  terms.detail >> 8 & 0xff);
   } else if (terms.part == 0) {
     std::snprintf(text.data(), text.size(), "%s", name_of(terms.call));
   } else {

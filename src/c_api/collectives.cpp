@@ -101,10 +101,15 @@ bool is_rank(const Runtime& runtime, int rank) {
 }
 
 // The program's memory may be shared, and is accessed only here: outside of the runtime's tasks.
-std::vector<std::byte> copy_of(const void* values, std::size_t bytes) {
+std::vector<std::byte> copy_of(Job& job, const void* values, std::size_t bytes) {
+  job.open(values, bytes, false);
   std::vector<std::byte> copy(bytes);
   std::memcpy(copy.data(), values, bytes);
   return copy;
+}
+void store(Job& job, void* values, const void* result, std::size_t bytes) {
+  job.open(values, bytes, true);
+  std::memcpy(values, result, bytes);
 }
 
 int reduce(void* values, std::size_t count, int type, int operation, int root, Call call) {
@@ -122,7 +127,7 @@ int reduce(void* values, std::size_t count, int type, int operation, int root, C
   terms.detail = static_cast<std::uint32_t>(type) << 8 | static_cast<std::uint32_t>(operation);
   terms.root = static_cast<std::uint32_t>(root);
   terms.bytes = count * each;
-  const std::vector<std::byte> mine = copy_of(values, terms.bytes);
+  const std::vector<std::byte> mine = copy_of(*job, values, terms.bytes);
   std::vector<std::byte> result(mine.size());
   musubi::c_api::gather(runtime, terms, mine.data(), [&](std::size_t before, auto all) {
     const std::size_t bytes = all.size() / runtime.ranks();
@@ -132,7 +137,7 @@ int reduce(void* values, std::size_t count, int type, int operation, int root, C
     }
   });
   const bool gets_it = call == Call::allreduce || runtime.self().value == terms.root;
-  if (gets_it) std::memcpy(values, result.data(), result.size());
+  if (gets_it) store(*job, values, result.data(), result.size());
   return MUSUBI_OK;
 }
 
@@ -143,9 +148,11 @@ MUSUBI_EXPORT int musubi_broadcast(void** pointer) {
   if (job == nullptr) return MUSUBI_ERROR_STATE;
   if (pointer == nullptr) return MUSUBI_ERROR_ADDRESS;
   musubi::runtime::BarrierPayload payload{};
+  job->open(pointer, sizeof *pointer, false);
   payload[0] = reinterpret_cast<std::uintptr_t>(*pointer);
   musubi::c_api::meet(job->runtime, Call::broadcast, payload);
-  *pointer = reinterpret_cast<void*>(static_cast<std::uintptr_t>(payload[0]));
+  const auto* const received = reinterpret_cast<void*>(static_cast<std::uintptr_t>(payload[0]));
+  store(*job, pointer, &received, sizeof received);
   return MUSUBI_OK;
 }
 
@@ -161,11 +168,11 @@ MUSUBI_EXPORT int musubi_broadcast_values(void* values, size_t bytes, int root) 
   terms.root = terms.giver = static_cast<std::uint32_t>(root);
   terms.bytes = bytes;
   std::vector<std::byte> result(bytes);
-  if (runtime.self().value == terms.root) result = copy_of(values, bytes);
+  if (runtime.self().value == terms.root) result = copy_of(*job, values, bytes);
   musubi::c_api::gather(runtime, terms, result.data(), [&](std::size_t before, auto all) {
     std::memcpy(result.data() + before, all.data(), all.size());
   });
-  if (runtime.self().value != terms.root) std::memcpy(values, result.data(), bytes);
+  if (runtime.self().value != terms.root) store(*job, values, result.data(), bytes);
   return MUSUBI_OK;
 }
 

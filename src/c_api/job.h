@@ -57,6 +57,11 @@ struct Job {
     return (heap::process_heap.is_shared(memory) && heap::process_heap.is_shared(last)) ||
            added.contains(memory, bytes);
   }
+  // Before functions of musubi.h, which have no checks, use memory of the program.
+  void open(const void* memory, std::size_t bytes, bool for_writing) {
+    if (added.has_unprotected() && added.contains(memory, bytes))
+      runtime.memory().touch(memory, bytes, for_writing);
+  }
 };
 
 // The job of this process; null outside of musubi_init and musubi_finalize. Any thread.

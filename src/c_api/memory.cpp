@@ -2,8 +2,10 @@
 #include <unistd.h>
 
 #include <bit>
+#include <cstdio>
 #include <cstring>
 #include <limits>
+#include <string>
 
 #include "base/export.h"
 #include "c_api/collective_calls.h"
@@ -21,12 +23,14 @@ using musubi::coherence::policy_list;
 using musubi::heap::process_heap;
 using musubi::runtime::CollectiveTerms;
 using musubi::runtime::SegmentRequest;
+using musubi::runtime::unprotected_block_bytes_min;
 using musubi::vm::InitialHome;
 
 namespace {
 
 constexpr std::size_t alignment_min = 16;
 constexpr std::size_t alignment_max = std::size_t{1} << 30;
+static_assert(MUSUBI_CHECKED_BLOCK_BYTES_MIN == unprotected_block_bytes_min);
 constexpr std::size_t element_bytes_max = std::numeric_limits<std::uint32_t>::max();
 
 // The constants of memory.h are the numbers of the policies.
@@ -53,10 +57,13 @@ bool is_element_right(const musubi_attributes& a, std::size_t page) {
 // False: invalid attributes.
 bool read_attributes(const musubi_attributes& a, std::size_t bytes, std::uint32_t ranks, Request& request) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const bool is_checked = a.checks == MUSUBI_CHECKED_BY_CODE;
+  if (a.checks != MUSUBI_CHECKED_BY_PAGES && !is_checked) return false;
+  const std::size_t least = is_checked ? unprotected_block_bytes_min : page;
   const bool sizes_are_right =
       is_power_of_two_or_zero(a.alignment) && a.alignment <= alignment_max &&
       is_power_of_two_or_zero(a.block_bytes) &&
-      (a.block_bytes == 0 || (a.block_bytes >= page && a.block_bytes <= MUSUBI_BLOCK_BYTES_MAX));
+      (a.block_bytes == 0 || (a.block_bytes >= least && a.block_bytes <= MUSUBI_BLOCK_BYTES_MAX));
   const bool is_at = a.placement == MUSUBI_PLACE_AT;
   const bool home_is_right = is_at ? a.home >= 0 && static_cast<std::uint32_t>(a.home) < ranks : a.home == 0;
   if (bytes == 0 || !sizes_are_right || !home_is_right) return false;
@@ -89,6 +96,7 @@ bool read_attributes(const musubi_attributes& a, std::size_t bytes, std::uint32_
   request.segment.block_bytes = a.block_bytes;
   request.segment.home = Rank{static_cast<std::uint32_t>(a.home)};
   request.segment.policy = policy_list[static_cast<std::size_t>(a.policy)].policy;
+  request.segment.unprotected = is_checked;
   request.segment.element_bytes = static_cast<std::uint32_t>(a.element_bytes);
   return true;
 }
@@ -99,10 +107,20 @@ void compare_with_others(Job& job, const musubi_attributes& a, std::size_t bytes
   CollectiveTerms terms;
   terms.call = static_cast<std::uint32_t>(call);
   terms.detail = log_of(a.block_bytes) << 24 | log_of(a.alignment) << 16 |
-                 static_cast<std::uint32_t>(a.policy) << 8 | static_cast<std::uint32_t>(a.placement);
+                 static_cast<std::uint32_t>(a.policy) << 8 | static_cast<std::uint32_t>(a.checks) << 4 |
+                 static_cast<std::uint32_t>(a.placement);
   terms.root = static_cast<std::uint32_t>(a.home);
   terms.part = bytes;
   job.runtime.coordination().gather(terms, nullptr, {});
+}
+
+// The number of an error cannot name the object that lacks checks.
+bool may_be_unprotected(Job& job, const SegmentRequest& request) {
+  const Result<void> may = job.runtime.segments().may_be_unprotected(request);
+  if (may) return true;
+  const std::string line = "musubi: musubi_alloc_with: " + may.error().message + "\n";
+  if (job.runtime.self() == Rank{0}) std::fputs(line.c_str(), stderr);
+  return false;
 }
 
 }  // namespace
@@ -127,6 +145,7 @@ MUSUBI_EXPORT int musubi_alloc_with(const musubi_attributes* attributes, size_t 
   Request request{};
   if (!read_attributes(*attributes, bytes, job->runtime.ranks(), request)) return MUSUBI_ERROR_ARGUMENT;
   compare_with_others(*job, *attributes, bytes, Call::alloc_with);
+  if (request.segment.unprotected && !may_be_unprotected(*job, request.segment)) return MUSUBI_ERROR_ARGUMENT;
   void* found = job->added.take_again(request.segment, request.alignment);
   if (found == nullptr) {
     auto added = job->runtime.segments().add(request.segment);

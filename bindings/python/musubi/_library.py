@@ -10,7 +10,7 @@ class Attributes(ctypes.Structure):
 
     _fields_ = [("alignment", ctypes.c_size_t), ("block_bytes", ctypes.c_size_t),
                 ("placement", ctypes.c_int), ("home", ctypes.c_int), ("policy", ctypes.c_int),
-                ("element_bytes", ctypes.c_size_t)]
+                ("checks", ctypes.c_int), ("element_bytes", ctypes.c_size_t)]
 
 
 class Range(ctypes.Structure):

@@ -19,8 +19,9 @@ def shared_memory(size, *, placement="cyclic", home=0, policy="migrating", block
     for name, value, known in (("placement", placement, PLACEMENTS), ("policy", policy, POLICIES)):
         if value not in known:
             raise ValueError(f"no {name} {value!r}: {', '.join(known)}")
+    checked_by_pages = 0
     attributes = Attributes(alignment, block_bytes, PLACEMENTS[placement], home, POLICIES[policy],
-                            element_bytes)
+                            checked_by_pages, element_bytes)
     memory = ctypes.c_void_p()
     require(library.musubi_alloc_with(ctypes.byref(attributes), size, ctypes.byref(memory)))
     return (ctypes.c_char * size).from_address(memory.value)

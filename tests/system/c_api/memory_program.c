@@ -30,7 +30,7 @@ static void attributes(void) {
       for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; ++i) {
         const int home = placement == MUSUBI_PLACE_AT ? ranks - 1 : 0;
         uint64_t* const memory =
-            with((musubi_attributes){alignments[i], blocks[i], placement, home, policy, 0}, bytes);
+            with((musubi_attributes){alignments[i], blocks[i], placement, home, policy, 0, 0}, bytes);
         CHECK((uintptr_t)memory % (alignments[i] == 0 ? 16 : alignments[i]) == 0);
         share(memory, ++salt);
         BARRIER();
@@ -42,6 +42,16 @@ static void attributes(void) {
   }
 }
 
+/* Only where no rank closes any memory. */
+static void by_code(void) {
+  const musubi_attributes wanted = {0, 64, 0, 0, MUSUBI_POLICY_HOME, MUSUBI_CHECKED_BY_CODE, 0};
+  void* memory = NULL;
+  const int error = musubi_alloc_with(&wanted, bytes, &memory);
+  CHECK(error == MUSUBI_OK || error == MUSUBI_ERROR_ARGUMENT);
+  if (error == MUSUBI_OK) share(memory, 1);
+  printf("by code: %s\n", error == MUSUBI_OK ? "granted" : "refused");
+}
+
 static void attributes_refused(void) {
   const musubi_attributes none = {0};
   void* memory = &memory;
@@ -49,24 +59,27 @@ static void attributes_refused(void) {
   CHECK(musubi_alloc_with(&none, 8, NULL) == MUSUBI_ERROR_ADDRESS);
   CHECK(musubi_alloc_with(&none, 0, &memory) == MUSUBI_ERROR_ARGUMENT);
   CHECK(musubi_alloc_with(&none, SIZE_MAX, &memory) == MUSUBI_ERROR_MEMORY);
-  const musubi_attributes wrong[] = {{48, 0, 0, 0, 0, 0},
-                                     {(size_t)1 << 31, 0, 0, 0, 0, 0},
-                                     {0, 5000, 0, 0, 0, 0},
-                                     {0, 2048, 0, 0, 0, 0},
-                                     {0, 2 * MUSUBI_BLOCK_BYTES_MAX, 0, 0, 0, 0},
-                                     {0, 0, 4, 0, 0, 0},
-                                     {0, 0, -1, 0, 0, 0},
-                                     {0, 0, MUSUBI_PLACE_AT, ranks, 0, 0},
-                                     {0, 0, MUSUBI_PLACE_AT, -1, 0, 0},
-                                     {0, 0, MUSUBI_PLACE_CYCLIC, 1, 0, 0},
-                                     {0, 0, 0, 0, 3, 0},
-                                     {0, 0, 0, 0, -1, 0},
-                                     {0, 0, MUSUBI_PLACE_FIRST_TOUCH, 0, MUSUBI_POLICY_HOME, 0},
-                                     {0, 0, MUSUBI_PLACE_FIRST_TOUCH, 0, MUSUBI_POLICY_ENTRY, 0},
-                                     {0, 0, 0, 0, MUSUBI_POLICY_MIGRATING, 8},
-                                     {0, 0, 0, 0, MUSUBI_POLICY_HOME, 8},
-                                     {0, 0, 0, 0, MUSUBI_POLICY_ENTRY, (size_t)1 << 32},
-                                     {8192, 0, 0, 0, MUSUBI_POLICY_ENTRY, 24}};
+  const musubi_attributes wrong[] = {{48, 0, 0, 0, 0, 0, 0},
+                                     {(size_t)1 << 31, 0, 0, 0, 0, 0, 0},
+                                     {0, 5000, 0, 0, 0, 0, 0},
+                                     {0, 2048, 0, 0, 0, 0, 0},
+                                     {0, 2 * MUSUBI_BLOCK_BYTES_MAX, 0, 0, 0, 0, 0},
+                                     {0, 0, 4, 0, 0, 0, 0},
+                                     {0, 0, -1, 0, 0, 0, 0},
+                                     {0, 0, MUSUBI_PLACE_AT, ranks, 0, 0, 0},
+                                     {0, 0, MUSUBI_PLACE_AT, -1, 0, 0, 0},
+                                     {0, 0, MUSUBI_PLACE_CYCLIC, 1, 0, 0, 0},
+                                     {0, 0, 0, 0, 3, 0, 0},
+                                     {0, 0, 0, 0, -1, 0, 0},
+                                     {0, 0, 0, 0, MUSUBI_POLICY_HOME, 2, 0},
+                                     {0, 0, 0, 0, MUSUBI_POLICY_HOME, -1, 0},
+                                     {0, 32, 0, 0, MUSUBI_POLICY_HOME, MUSUBI_CHECKED_BY_CODE, 0},
+                                     {0, 0, MUSUBI_PLACE_FIRST_TOUCH, 0, MUSUBI_POLICY_HOME, 0, 0},
+                                     {0, 0, MUSUBI_PLACE_FIRST_TOUCH, 0, MUSUBI_POLICY_ENTRY, 0, 0},
+                                     {0, 0, 0, 0, MUSUBI_POLICY_MIGRATING, 0, 8},
+                                     {0, 0, 0, 0, MUSUBI_POLICY_HOME, 0, 8},
+                                     {0, 0, 0, 0, MUSUBI_POLICY_ENTRY, 0, (size_t)1 << 32},
+                                     {8192, 0, 0, 0, MUSUBI_POLICY_ENTRY, 0, 24}};
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
     CHECK(musubi_alloc_with(&wrong[i], 8, &memory) == MUSUBI_ERROR_ARGUMENT);
   }
@@ -86,7 +99,8 @@ typedef struct {
 
 /* Bound to one lock, after a barrier to another one; writes outside of any lock wait for the barrier. */
 static void entry(void) {
-  const musubi_attributes attributes = {0, 4096, MUSUBI_PLACE_BLOCK, 0, MUSUBI_POLICY_ENTRY, sizeof(record)};
+  const musubi_attributes attributes = {0, 4096,          MUSUBI_PLACE_BLOCK, 0, MUSUBI_POLICY_ENTRY,
+                                        0, sizeof(record)};
   record* const records = (record*)with(attributes, places * sizeof(record));
   memset(records + places * rank / ranks, 0,
          (size_t)(places * (rank + 1) / ranks - places * rank / ranks) * sizeof(record));
@@ -109,14 +123,14 @@ static void entry(void) {
     BARRIER();
   }
   CHECK(musubi_free_with(records) == MUSUBI_OK);
-  const musubi_attributes other = {0, 4096, MUSUBI_PLACE_BLOCK, 0, MUSUBI_POLICY_ENTRY, 8};
+  const musubi_attributes other = {0, 4096, MUSUBI_PLACE_BLOCK, 0, MUSUBI_POLICY_ENTRY, 0, 8};
   CHECK(with(other, places * sizeof(record)) != (uint64_t*)records);
   CHECK(with(attributes, places * sizeof(record)) == (uint64_t*)records);
 }
 
 static void taken_again(void) {
-  const musubi_attributes cyclic = {0, 4096, MUSUBI_PLACE_CYCLIC, 0, 0, 0};
-  const musubi_attributes parts = {0, 4096, MUSUBI_PLACE_BLOCK, 0, 0, 0};
+  const musubi_attributes cyclic = {0, 4096, MUSUBI_PLACE_CYCLIC, 0, 0, 0, 0};
+  const musubi_attributes parts = {0, 4096, MUSUBI_PLACE_BLOCK, 0, 0, 0, 0};
   uint64_t* const first = with(cyclic, bytes);
   uint64_t* const second = with(parts, bytes);
   share(first, 1);
@@ -171,7 +185,7 @@ static void aligned(void) {
 
 /* A system call finds the pages that a hint has brought, without a fault. */
 static void prefetch(void) {
-  char* const memory = (char*)with((musubi_attributes){0, 4096, MUSUBI_PLACE_AT, 0, 0, 0}, bytes);
+  char* const memory = (char*)with((musubi_attributes){0, 4096, MUSUBI_PLACE_AT, 0, 0, 0, 0}, bytes);
   uint64_t local = 0;
   CHECK(musubi_prefetch(&local, 8, 0) == MUSUBI_ERROR_ADDRESS);
   CHECK(musubi_prefetch(memory, (size_t)1 << 40, 0) == MUSUBI_ERROR_ADDRESS);
@@ -208,7 +222,8 @@ static void prefetch_all(void) {
   CHECK(musubi_prefetch_all(NULL, 1, 0) == MUSUBI_ERROR_ADDRESS);
   CHECK(musubi_prefetch_all(NULL, 0, 0) == MUSUBI_OK);
   for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_ENTRY; ++policy) {
-    char* const memory = (char*)with((musubi_attributes){0, 4096, MUSUBI_PLACE_CYCLIC, 0, policy, 0}, bytes);
+    char* const memory =
+        (char*)with((musubi_attributes){0, 4096, MUSUBI_PLACE_CYCLIC, 0, policy, 0, 0}, bytes);
     const size_t pages = bytes / 4096;
     if (rank == 0) memset(memory, 'x', bytes);
     BARRIER();
@@ -231,7 +246,7 @@ static void checks(void) {
   musubi_check_read(NULL, SIZE_MAX);
   musubi_check_write(local, SIZE_MAX);
   for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_ENTRY; ++policy) {
-    uint64_t* const memory = with((musubi_attributes){0, 4096, MUSUBI_PLACE_CYCLIC, 0, policy, 0}, bytes);
+    uint64_t* const memory = with((musubi_attributes){0, 4096, MUSUBI_PLACE_CYCLIC, 0, policy, 0, 0}, bytes);
     const int begin = 700, end = words - 300;
     if (rank == 0) {
       for (int i = 0; i < words; ++i) memory[i] = (uint64_t)i;
@@ -273,7 +288,7 @@ static void release_range(void) {
 
 static void different(void) {
   void* memory = NULL;
-  const musubi_attributes none = {0, 0, rank == ranks - 1, 0, 0, 0};
+  const musubi_attributes none = {0, 0, rank == ranks - 1, 0, 0, 0, 0};
   musubi_alloc_with(&none, bytes, &memory);
 }
 
@@ -292,7 +307,7 @@ static void wrapped_ranges(void) {
 
 /* Otherwise the ranks would choose different memory at the next allocation. */
 static void different_freed(void) {
-  const musubi_attributes cyclic = {0, 4096, MUSUBI_PLACE_CYCLIC, 0, 0, 0};
+  const musubi_attributes cyclic = {0, 4096, MUSUBI_PLACE_CYCLIC, 0, 0, 0, 0};
   void* const first = with(cyclic, bytes);
   void* const second = with(cyclic, bytes);
   CHECK(musubi_free_with(rank == 0 ? first : second) == MUSUBI_OK);
@@ -309,6 +324,7 @@ int main(int argc, char** argv) {
   }
   static const struct test_case cases[] = {{"attributes", attributes},
                                            {"attributes_refused", attributes_refused},
+                                           {"by_code", by_code},
                                            {"taken_again", taken_again},
                                            {"at_a_rank", at_a_rank},
                                            {"aligned", aligned},
