@@ -110,7 +110,7 @@ Result<std::optional<unsigned>> common_granule(std::span<const CheckedObject> ob
       };
       return Error{"the checks in " + name + " have granules of " + bytes(note) + " bytes, in " +
                    objects.front().name + " of " + bytes(objects.front().note) +
-                   ": compile all objects with the same --musubi-granule, from 64 to 4096"};
+                   ": compile all objects by one musubi-cc"};
     }
   }
   if (objects.empty()) return std::optional<unsigned>();
