@@ -23,31 +23,17 @@ class VerifiedProtocol final : public coherence::Protocol {
       : protocol_(std::move(protocol)), vm_(vm) {}
 
   Task<> release(coherence::Scope scope, bool quiescent) override {
-    const bool hides = is_of_program();
-    co_await protocol_->release(scope, quiescent);
-    if (hides) vm_.hide();
+    return then_hide(protocol_->release(scope, quiescent));
   }
-  bool release_at_once(bool quiescent) override {
-    const bool done = protocol_->release_at_once(quiescent);
-    if (done && is_of_program()) vm_.hide();
-    return done;
-  }
+  bool release_at_once(bool quiescent) override { return then_hide(protocol_->release_at_once(quiescent)); }
   Task<> acquire(coherence::SignatureView signature, coherence::Audience audience,
                  coherence::Scope scope) override {
-    const bool hides = is_of_program();
-    co_await protocol_->acquire(signature, audience, scope);
-    if (hides) vm_.hide();
+    return then_hide(protocol_->acquire(signature, audience, scope));
   }
   bool acquire_at_once(coherence::SignatureView signature, coherence::Audience audience) override {
-    const bool done = protocol_->acquire_at_once(signature, audience);
-    if (done && is_of_program()) vm_.hide();
-    return done;
+    return then_hide(protocol_->acquire_at_once(signature, audience));
   }
-  Task<> acquire_clock(LogicalTime time) override {
-    const bool hides = is_of_program();
-    co_await protocol_->acquire_clock(time);
-    if (hides) vm_.hide();
-  }
+  Task<> acquire_clock(LogicalTime time) override { return then_hide(protocol_->acquire_clock(time)); }
 
   Task<bool> fault(BlockId block, vm::Access wanted) override { return protocol_->fault(block, wanted); }
   Task<> overwrite(vm::BlockRun run) override { return protocol_->overwrite(run); }
@@ -73,6 +59,17 @@ class VerifiedProtocol final : public coherence::Protocol {
   void adopt(BlockId first, std::uint64_t count) override { protocol_->adopt(first, count); }
 
  private:
+  // The task may end on another thread than it has begun on.
+  Task<> then_hide(Task<> synchronisation) {
+    const bool hides = is_of_program();
+    co_await std::move(synchronisation);
+    if (hides) vm_.hide();
+  }
+  bool then_hide(bool done) {
+    if (done && is_of_program()) vm_.hide();
+    return done;
+  }
+
   const std::unique_ptr<coherence::Protocol> protocol_;
   vm::VerifyingVm& vm_;
 };

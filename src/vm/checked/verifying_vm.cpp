@@ -5,38 +5,29 @@
 namespace musubi::vm {
 
 void VerifyingVm::open_read(BlockRun run) noexcept {
-  const Held hold(lock_);
-  pages_.open_read(run);
-  set(run, Access::read);
+  change(run, &Vm::open_read, Access::read);
 }
 void VerifyingVm::open_write(BlockRun run) noexcept {
-  const Held hold(lock_);
-  pages_.open_write(run);
-  set(run, Access::write);
+  change(run, &Vm::open_write, Access::write);
 }
 void VerifyingVm::upgrade(BlockRun run) noexcept {
-  const Held hold(lock_);
-  reveal_run(run, Access::write);
-  pages_.upgrade(run);
-  set(run, Access::write);
+  change(run, &Vm::upgrade, Access::write);
 }
 void VerifyingVm::downgrade(BlockRun run) noexcept {
-  const Held hold(lock_);
-  reveal_run(run, Access::write);
-  pages_.downgrade(run);
-  set(run, Access::read);
+  change(run, &Vm::downgrade, Access::read);
 }
 void VerifyingVm::close(BlockRun run) noexcept {
-  const Held hold(lock_);
-  reveal_run(run, Access::write);
-  pages_.close(run);
-  set(run, Access::none);
+  change(run, &Vm::close, Access::none);
 }
 void VerifyingVm::leave_open(BlockRun run) noexcept {
   pages_.leave_open(run);
 }
 
-void VerifyingVm::set(BlockRun run, Access access) noexcept {
+// The pages are as the protocol has them when its operation begins.
+void VerifyingVm::change(BlockRun run, Operation operation, Access access) noexcept {
+  const Held hold(lock_);
+  reveal_run(run, Access::write);
+  (pages_.*operation)(run);
   for (std::uint64_t i = 0; i < run.count; ++i) {
     const BlockId block{run.first.value + i};
     State& state = states_[block.value];

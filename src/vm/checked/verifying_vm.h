@@ -51,7 +51,8 @@ class VerifyingVm final : public Vm {
     bool is_listed = false;              // in open_
   };
 
-  void set(BlockRun run, Access access) noexcept MUSUBI_REQUIRES(lock_);
+  using Operation = void (Vm::*)(BlockRun) noexcept;
+  void change(BlockRun run, Operation operation, Access access) noexcept;
   void note_open(BlockId block, State& state) noexcept MUSUBI_REQUIRES(lock_);
   bool reveal_run(BlockRun run, Access wanted) noexcept MUSUBI_REQUIRES(lock_);
 

@@ -141,6 +141,14 @@ struct Function {
   std::uintptr_t offset = 0;  // of the address in the function
 };
 
+// The loaded object that covers the address; null: none.
+const link_map* object_at(std::uintptr_t address, Dl_info& information) noexcept {
+  link_map* object = nullptr;
+  const int found = ::dladdr1(reinterpret_cast<void*>(address), &information,
+                              reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP);
+  return found == 0 ? nullptr : object;
+}
+
 // The function (or variable, by `type`) of the table that covers `address`, relative to the file. dladdr
 // knows only exported names: hardly any of a plain executable.
 Function find_symbol(const os::SymbolTable& table, std::uintptr_t address, unsigned type) noexcept {
@@ -224,21 +232,16 @@ bool is_code(std::uintptr_t address) noexcept {
 
 bool is_compiled_function(std::uintptr_t address) noexcept {
   Dl_info information;
-  link_map* object = nullptr;
-  if (::dladdr1(reinterpret_cast<void*>(address), &information, reinterpret_cast<void**>(&object),
-                RTLD_DL_LINKMAP) == 0 ||
-      object == nullptr)
-    return false;
+  const link_map* const object = object_at(address, information);
+  if (object == nullptr) return false;
   const os::SymbolTable file(os::file_of_object(object->l_name));
   return file.symbols().empty() || find_symbol(file, address - object->l_addr, STT_FUNC).name != nullptr;
 }
 
 void append_code_location(CrashText& text, std::uintptr_t address) noexcept {
   Dl_info information;
-  link_map* object = nullptr;
-  if (::dladdr1(reinterpret_cast<void*>(address), &information, reinterpret_cast<void**>(&object),
-                RTLD_DL_LINKMAP) == 0 ||
-      object == nullptr) {
+  const link_map* const object = object_at(address, information);
+  if (object == nullptr) {
     text << "no code";
     return;
   }
@@ -257,10 +260,8 @@ void append_code_location(CrashText& text, std::uintptr_t address) noexcept {
 
 void append_variable(CrashText& text, std::uintptr_t address) noexcept {
   Dl_info information;
-  link_map* object = nullptr;
-  if (::dladdr1(reinterpret_cast<void*>(address), &information, reinterpret_cast<void**>(&object),
-                RTLD_DL_LINKMAP) == 0 ||
-      object == nullptr) {
+  const link_map* const object = object_at(address, information);
+  if (object == nullptr) {
     text << "no variable";
     return;
   }
