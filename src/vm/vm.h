@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/ids.h"
 
 namespace musubi::vm {
@@ -32,6 +33,12 @@ class Vm {
   virtual void upgrade(BlockRun run) noexcept = 0;     // read -> write
   virtual void downgrade(BlockRun run) noexcept = 0;   // write -> read
   virtual void close(BlockRun run) noexcept = 0;       // read or write -> none
+
+  // none -> stores alone, of the values that the contract of checked code lets pass (src/checks/abi.h): no
+  // page can do that, so only unprotected segments have it. upgrade() leads to write, close() back to none.
+  virtual void open_stores(BlockRun /*run*/) noexcept {
+    MUSUBI_CHECK(false, "pages cannot be open for stores alone");
+  }
 
   // none -> write, for good: accesses are no longer watched, the kernel may write there in system calls that
   // were not announced, and no operation may name these blocks again.

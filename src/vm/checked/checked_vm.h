@@ -30,6 +30,7 @@ class CheckedVm final : public Vm {
   void downgrade(BlockRun run) noexcept override;
   void close(BlockRun run) noexcept override;
   void leave_open(BlockRun run) noexcept override;
+  void open_stores(BlockRun run) noexcept override;
 
   const BlockStates& states() const noexcept { return states_; }
 
@@ -45,7 +46,7 @@ class CheckedVm final : public Vm {
   bool has_pages(BlockRun run) const noexcept { return !space_.segment_of(run.first).unprotected; }
   void allow(BlockRun run, Access access) noexcept;
   void forbid(BlockRun run, Access access) noexcept;
-  void set_table(BlockRun run, Access access) noexcept;
+  void set_table(BlockRun run, std::uint8_t state) noexcept;
 
   Vm& pages_;
   const Space& space_;

@@ -19,10 +19,10 @@ void StateTable::cover(AddressRange range) noexcept {
   MUSUBI_CHECK(refused == 0, "no memory for the states of %zu bytes", range.bytes);
 }
 
-void StateTable::set(AddressRange range, Access access) noexcept {
+void StateTable::set(AddressRange range, std::uint8_t state) noexcept {
   if (range.bytes == 0) return;
   const std::uintptr_t first = range.begin >> shift_, last = (range.begin + range.bytes - 1) >> shift_;
-  std::memset(reinterpret_cast<void*>(base_ + first), state_of(access), last - first + 1);
+  std::memset(reinterpret_cast<void*>(base_ + first), state, last - first + 1);
 }
 
 }  // namespace musubi::vm

@@ -12,7 +12,7 @@
 #include "guard.h"
 #include "src/checks/abi.h"
 
-enum { SHIFT = MUSUBI_CHECKS_GRANULE_SHIFT_MAX, CLOSED = 3, GARBAGE = 0xa5, TOLD_MAX = 10 };
+enum { SHIFT = MUSUBI_CHECKS_GRANULE_SHIFT_MAX, CLOSED = 7, GARBAGE = 0xa5, TOLD_MAX = 10 };
 
 UNGUARDED struct RecordedCall recorder_calls[4096];
 UNGUARDED unsigned recorder_count, recorder_missed;

@@ -6,7 +6,7 @@
 #include "../checks_by_hand.h"
 #include "checks.h"
 
-NOTE(1, 6, 3);
+NOTE(MUSUBI_CHECKS_ABI, 6, 3);
 
 enum { bytes = 100000, words = bytes / 8 };
 

@@ -14,7 +14,7 @@
 #include "tests/system/runtime/checked_accesses.h"
 
 #ifndef WHY_NOT
-NOTE(1, GRANULE, 3);
+NOTE(MUSUBI_CHECKS_ABI, GRANULE, 3);
 #else
 NOTE_OF(1, GRANULE, MODE, 0, WHY_NOT);
 #endif

@@ -65,7 +65,7 @@ class CheckedVmTest : public testing::Test {
   }
 
   static constexpr std::uintptr_t base = 0x510000000000;
-  static constexpr unsigned closed = 3, readable = 2, open = 0;
+  static constexpr unsigned closed = 7, readable = 6, open = 0;
   std::unique_ptr<Space> space_;
   os::Mapping mapping_;
   std::unique_ptr<StateTable> table_;
