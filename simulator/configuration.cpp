@@ -186,7 +186,7 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::answered_without_release, InjectedBug::overwritten_in_part,
                              InjectedBug::overwritten_without_twin, InjectedBug::overwritten_beside_lease,
                              InjectedBug::overwritten_kept_quiet,   InjectedBug::closed_clean_beside_thread,
-                             InjectedBug::downgraded_beside_thread};
+                             InjectedBug::downgraded_beside_thread, InjectedBug::packet_counted_first};
 
 }  // namespace
 

@@ -2,7 +2,6 @@
 
 #include "base/check.h"
 #include "coherence/rules/faults.h"
-#include "coherence/rules/permits.h"
 #include "fabric/transfer.h"
 
 namespace musubi::coherence {
@@ -16,6 +15,7 @@ FixedHome::FixedHome(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm,
       vm_(vm),
       counters_(counters),
       store_(space, memory, parameters_, private_parts, counters),
+      packets_(batch_bytes),
       locks_(fabric, grants,
              {words_region, offsetof(BlockWords, owner), sizeof(BlockWords), tail_from_owner,
               reinterpret_cast<std::byte*>(memory.words)},
@@ -156,95 +156,6 @@ Task<> FixedHome::refresh(BlockId id) {
     vm_.open_read({id, 1});
     note_copy(b);
   }
-}
-
-// The bytes put become the twin.
-Task<> FixedHome::put_whole(Block& b) {
-  MUSUBI_CHECK(!is_at_home(b) && !store_.has_private_parts(b));
-  store_.copy_to_public(b);
-  count(Counter::twins);
-  Puts puts;
-  puts.add(fabric::put(private_region, b.extent.offset, b.published, b.extent.bytes));
-  b.entry.published.whole = false;
-  co_await publish(b, puts);
-}
-
-// Result: whether there were any. The twin gets the bytes put.
-Task<bool> FixedHome::put_changes(Block& b, Changes::Piece value) {
-  if (b.entry.published.whole) {
-    co_await put_whole(b);
-    co_return true;
-  }
-  BufferPool::Buffer snapshot(store_.scratch());
-  Changes changes(store_, b, snapshot.data(), value);
-  count(Counter::comparisons);
-  Puts puts;
-  while (!collect(changes, b, puts)) {
-    co_await fabric::transfer(fabric_, b.initial_home, puts.steps());
-    puts.clear();
-  }
-  if (puts.empty()) co_return false;
-  co_await publish(b, puts);
-  co_return true;
-}
-
-Task<> FixedHome::release(Scope, bool quiescent) {
-  auto pass = co_await release_gate_.enter();
-  TaskGroup group(parameters_.release_window);
-  for (const BlockId id : dirty_.take()) co_await group.admit(release_block(id, quiescent));
-  for (const BlockId id : pinned_) co_await group.admit(release_block(id, quiescent));
-  co_await group.drain();
-}
-
-// Away from its home a block stays open until it was found unchanged some times.
-Task<> FixedHome::release_block(BlockId id, bool quiescent) {
-  auto pass = co_await gate(id).enter();
-  Block b = block(id);
-  Entry& e = b.entry;
-  e.queues.releases = false;
-  const bool late_stores = rules::has_late_stores(space_.segment_of(id), quiescent);
-  if (is_at_home(b)) co_return co_await release_at_home(b, late_stores);
-  if (!rules::is_dirty(e)) co_return;
-  const bool is_idle = e.habits.idle_releases >= parameters_.downgrade_after_releases;
-  if (e.copy.state == State::writable && is_idle && rules::may_downgrade(late_stores, parameters_)) {
-    vm_.downgrade({id, 1});
-    count(Counter::downgrades);
-    e.copy.state = State::readable_dirty;
-  }
-  // Before other tasks get in: they see it dirty only if it is so again.
-  e.copy.state = rules::when_released(e.copy.state, late_stores, parameters_);
-  const bool changed = co_await put_changes(b);
-  e.habits.idle_releases =
-      changed ? std::uint16_t{0} : static_cast<std::uint16_t>(e.habits.idle_releases + 1);
-  if (changed) count(Counter::releases);
-  if (rules::is_dirty(e)) list(b);
-}
-
-// Sends early what the next release would send; that finds the block unchanged.
-Task<> FixedHome::written(vm::BlockRun run) {
-  return for_each(run, &FixedHome::send_written);
-}
-Task<> FixedHome::send_written(BlockId id) {
-  auto pass = co_await gate(id).enter();
-  Block b = block(id);
-  if (is_at_home(b) || b.entry.copy.pinned || !rules::is_dirty(b.entry)) co_return;
-  const bool changed = co_await put_changes(b);
-  if (changed) count(Counter::releases);
-}
-
-// The home knows only that its program may have written. The block is closed for writing, so the next write
-// faults and leads to a publication. With late stores it stays open, and each release publishes it.
-Task<> FixedHome::release_at_home(Block& b, bool late_stores) {
-  MUSUBI_CHECK(is_at_home(b));
-  const bool is_writable = !b.entry.copy.pinned && b.entry.copy.state == State::writable;
-  const bool stays = !rules::may_downgrade(late_stores, parameters_);
-  if (is_writable && !stays) {
-    vm_.downgrade({b.id, 1});
-    b.entry.copy.state = State::readable_clean;
-  }
-  Puts none;
-  co_await publish(b, none);
-  if (is_writable && stays) list(b);
 }
 
 Task<> FixedHome::modify(BlockId id, Modification& modification) {

@@ -9,11 +9,13 @@
 #include <span>
 #include <vector>
 
+#include "base/buffer_pool.h"
 #include "base/event.h"
 #include "base/task.h"
 #include "base/task_group.h"
 #include "coherence/core/block_words.h"
 #include "coherence/core/parameters.h"
+#include "coherence/home_based/packets.h"
 #include "coherence/home_based/puts.h"
 #include "coherence/no_ordering.h"
 #include "coherence/protocol.h"
@@ -65,6 +67,11 @@ class FixedHome : public Protocol {
   // must learn of it. At the home `puts` is empty: the program has written in place. May add steps to `puts`.
   // Under the block's gate.
   virtual Task<> publish(Block& b, Puts& puts) = 0;
+  // Whether the policy counts versions as packets.h does: then a release sends the changes of many blocks in
+  // packets, and `publish` is for atomic operations, and for blocks at home.
+  virtual bool takes_packets() const { return false; }
+  // A packet has published the block. Under the block's gate.
+  virtual void note_published(Block&, const PublishedAtHome&) {}
   // The program may read the copy of a block whose home is elsewhere. Under the block's gate.
   virtual void note_copy(Block&) {}
 
@@ -94,11 +101,24 @@ class FixedHome : public Protocol {
   Gate acquire_gate_;  // copies that one acquire ends must be invalid before another that covers it ends
 
  private:
-  Task<> release_block(BlockId id, bool quiescent);
+  // The cause: a release, or the program's word that it will not write there again before the next one.
+  enum class Sending : std::uint8_t { release, quiescent_release, early };
+
+  struct Batch;
+  static const std::size_t batch_bytes;
+
+  Task<> send_all(TaskGroup& group, std::span<BlockId> blocks, Sending sending);
+  std::size_t number_for_packet(std::span<const BlockId> blocks) const;
+  Task<> send_in_packets(std::span<const BlockId> blocks, Sending sending);
+  Task<> send_batch(Batch& batch, Sending sending);
+  Task<> send_block(BlockId id, Sending sending);
+  bool has_late_stores(BlockId id, Sending sending) const;
+  bool begin_sending(Block& b, Sending sending);
+  void end_sending(Block& b, bool changed, Sending sending);
   Task<> release_at_home(Block& b, bool late_stores);
   Task<> for_each(vm::BlockRun run, Task<> (FixedHome::*work)(BlockId));
   Task<> open_without_bytes(BlockId id);
-  Task<> send_written(BlockId id);
+  void make_whole_public(Block& b);
   Task<> put_whole(Block& b);
   Task<bool> put_changes(Block& b, Changes::Piece value = {});
   Task<> modify_elsewhere(Block& b, Modification& modification);
@@ -111,6 +131,7 @@ class FixedHome : public Protocol {
   vm::Vm& vm_;
   trace::Counters& counters_;
   BlockStore store_;
+  BufferPool packets_;
   remote_lock::QueueLock locks_;  // for modify() alone
   Gate release_gate_;
   BlockList dirty_;
