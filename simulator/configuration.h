@@ -68,7 +68,7 @@ struct Configuration {
   std::uint32_t discards_percent = 0;    // uses of a whole block that make it zeros, and give its memory back
   std::uint32_t prefetches_percent = 0;  // operations that first name many blocks at once
   std::uint32_t overwrites_percent = 0;  // uses of whole blocks that overwrite a range of their bytes
-  std::uint32_t unprotected = 0;         // 1: segments of the policy home_based are
+  std::uint32_t unprotected = 0;         // 1: segments of the policy home_based are; 2: and home-only
   std::uint32_t check_every = 1;         // events between checks of one block's state
   coherence::Parameters protocol;
   InjectedBug bug = InjectedBug::none;

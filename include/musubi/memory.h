@@ -68,7 +68,11 @@ enum {
    * (musubi_lock) become visible to later holders of the same lock only; a barrier makes all writes
    * visible. Flushes and reader-writer locks make nothing visible. Every thread must take part in barriers.
    * `placement` chooses the rank that serves the first copies of a block. */
-  MUSUBI_POLICY_ENTRY = 2
+  MUSUBI_POLICY_ENTRY = 2,
+  /* As MUSUBI_POLICY_HOME, for memory that a rank writes and does not read, as the target of a scatter or of
+   * a transpose: with MUSUBI_CHECKED_BY_CODE a block that is not here is stored to without being fetched
+   * (paper CC, home-only). With MUSUBI_CHECKED_BY_PAGES it is MUSUBI_POLICY_HOME. */
+  MUSUBI_POLICY_HOME_ONLY = 3
 };
 /* What finds the first access of a rank to a block that is not here, for ranks with memories of their own. */
 enum {

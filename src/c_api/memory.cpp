@@ -67,7 +67,9 @@ bool read_attributes(const musubi_attributes& a, std::size_t bytes, std::uint32_
   const bool is_at = a.placement == MUSUBI_PLACE_AT;
   const bool home_is_right = is_at ? a.home >= 0 && static_cast<std::uint32_t>(a.home) < ranks : a.home == 0;
   if (bytes == 0 || !sizes_are_right || !home_is_right) return false;
-  if (a.policy < 0 || static_cast<std::size_t>(a.policy) >= policy_list.size()) return false;
+  const bool is_home_only = a.policy == MUSUBI_POLICY_HOME_ONLY;
+  const auto policy = static_cast<std::size_t>(is_home_only ? MUSUBI_POLICY_HOME : a.policy);
+  if (a.policy < 0 || policy >= policy_list.size()) return false;
   if (!is_element_right(a, page)) return false;
   switch (a.placement) {
     case MUSUBI_PLACE_CYCLIC:
@@ -95,8 +97,9 @@ bool read_attributes(const musubi_attributes& a, std::size_t bytes, std::uint32_
   request.segment.bytes = bytes + padding;
   request.segment.block_bytes = a.block_bytes;
   request.segment.home = Rank{static_cast<std::uint32_t>(a.home)};
-  request.segment.policy = policy_list[static_cast<std::size_t>(a.policy)].policy;
+  request.segment.policy = policy_list[policy].policy;
   request.segment.unprotected = is_checked;
+  request.segment.home_only = is_home_only && is_checked;
   request.segment.element_bytes = static_cast<std::uint32_t>(a.element_bytes);
   return true;
 }

@@ -76,6 +76,9 @@ Task<bool> Policies::fault(BlockId block, vm::Access wanted) {
 Task<> Policies::overwrite(vm::BlockRun run) {
   return of(run.first).overwrite(run);
 }
+Task<bool> Policies::open_for_stores(BlockId block) {
+  return of(block).open_for_stores(block);
+}
 Task<> Policies::written(vm::BlockRun run) {
   return of(run.first).written(run);
 }

@@ -25,6 +25,7 @@ class Policies final : public Protocol {
 
   Task<bool> fault(BlockId block, vm::Access wanted) override;
   Task<> overwrite(vm::BlockRun run) override;
+  Task<bool> open_for_stores(BlockId block) override;
   Task<> written(vm::BlockRun run) override;
   void set_store_bound(const StoreBound& bound) noexcept override;
   Task<> release(Scope scope, bool quiescent) override;

@@ -78,6 +78,10 @@ class Protocol {
   // another rank that synchronises with it, reads any. A policy may make some of them writable without their
   // present bytes, which are lost; the caller faults for all of them afterwards. By default it does nothing.
   virtual Task<> overwrite(vm::BlockRun /*run*/) { co_return; }
+  // The program is going to store to the block, by checked code that reads nothing of it (Vm::open_stores).
+  // Result: whether it is open for that, or for all writes. If not, the caller faults. By default it does
+  // nothing.
+  virtual Task<bool> open_for_stores(BlockId /*block*/) { co_return false; }
   // A hint: the program will not store to the blocks of `run` before it synchronises next. A policy may send
   // their changes now. By default it does nothing.
   virtual Task<> written(vm::BlockRun /*run*/) { co_return; }

@@ -14,6 +14,9 @@
 
 namespace musubi::vm {
 
+// Blocks that are open for stores alone are full of it; each word that is different has been stored.
+inline constexpr std::uint32_t unwritten = 0xfff5fff5u;
+
 enum class Access : std::uint8_t { none, read, write };
 
 // `count` blocks from `first` on, all in one segment.
@@ -34,8 +37,8 @@ class Vm {
   virtual void downgrade(BlockRun run) noexcept = 0;   // write -> read
   virtual void close(BlockRun run) noexcept = 0;       // read or write -> none
 
-  // none -> stores alone, of the values that the contract of checked code lets pass (src/checks/abi.h): no
-  // page can do that, so only unprotected segments have it. upgrade() leads to write, close() back to none.
+  // none -> stores alone, of values of 4 or 8 bytes without an `unwritten` word (src/checks/abi.h): no page
+  // can do that, so only unprotected segments have it. open_write() leads to write, close() back to none.
   virtual void open_stores(BlockRun /*run*/) noexcept {
     MUSUBI_CHECK(false, "pages cannot be open for stores alone");
   }

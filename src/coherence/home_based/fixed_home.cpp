@@ -2,6 +2,8 @@
 
 #include "base/check.h"
 #include "coherence/rules/faults.h"
+#include "coherence/rules/permits.h"
+#include "coherence/store/unwritten.h"
 #include "fabric/transfer.h"
 
 namespace musubi::coherence {
@@ -31,6 +33,10 @@ Task<bool> FixedHome::fault(BlockId id, vm::Access wanted) {
   count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
   e.habits.wanted = e.habits.wanted || e.habits.was_invalidated;
   e.habits.was_invalidated = false;
+  if (e.copy.state == State::stores_only) {
+    co_await complete(b);
+    co_return true;
+  }
   if (!rules::is_valid(e) && !is_at_home(b)) co_await fetch(b);
   open(b, wanted);
   co_return true;
@@ -60,6 +66,39 @@ Task<> FixedHome::open_without_bytes(BlockId id) {
   b.entry.habits.wanted = false;
   b.entry.published.whole = true;
   open(b, vm::Access::write);
+}
+
+// A policy without packets would compare the block with its twin, and it has none.
+Task<bool> FixedHome::open_for_stores(BlockId id) {
+  auto pass = co_await gate(id).enter();
+  Block b = block(id);
+  Entry& e = b.entry;
+  if (e.copy.state == State::stores_only || e.copy.state == State::writable) co_return true;
+  const bool may = takes_packets() && rules::may_open_for_stores(space_.segment_of(id), e, parameters_);
+  if (!may || is_at_home(b) || store_.has_private_parts(b)) co_return false;
+  count(Counter::blocks_for_stores);
+  e.held = {};
+  e.habits.was_invalidated = false;
+  e.habits.wanted = false;
+  e.habits.idle_releases = 0;
+  fill_with_unwritten(store_, b);
+  e.copy.state = State::stores_only;
+  list(b);
+  vm_.open_stores({id, 1});
+  co_return true;
+}
+
+// Brings the bytes of a block that is open for stores alone: it becomes writable.
+Task<> FixedHome::complete(Block& b) {
+  BufferPool::Buffer remote(store_.scratch());
+  const bool brought = co_await bring(b, remote.data());
+  MUSUBI_CHECK(brought && !is_at_home(b));
+  count(Counter::fetches);
+  count(Counter::fetched_bytes, b.extent.bytes);
+  fill_unwritten_from(store_, b, remote.data());
+  b.entry.copy.state = State::writable;
+  note_copy(b);
+  vm_.open_write({b.id, 1});
 }
 
 // On the list before it is open: another thread may write, and release, at once.
@@ -135,6 +174,7 @@ void FixedHome::invalidate(Block& b) {
   Entry& e = b.entry;
   vm_.close({b.id, 1});
   count(Counter::invalidations);
+  e.copy.late_loads = space_.segment_of(b.id).unprotected && !at_barrier_.load();
   e.habits.was_invalidated = true;
   e.copy.state = rules::is_dirty(e) ? State::invalid_dirty : State::invalid_clean;
 }
@@ -148,6 +188,7 @@ Task<> FixedHome::refresh_all(std::span<const BlockId> blocks) {
 Task<> FixedHome::refresh(BlockId id) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
+  if (b.entry.copy.state == State::stores_only) co_return;
   co_await fetch(b);
   if (!rules::is_valid(b.entry)) {
     const bool dirty = rules::is_dirty(b.entry);
@@ -183,6 +224,7 @@ Changes::Piece FixedHome::value_of(const Block& b, const Modification& modificat
 Task<> FixedHome::modify_elsewhere(Block& b, Modification& modification) {
   MUSUBI_CHECK(!is_at_home(b));
   if (b.entry.published.whole) co_await put_whole(b);
+  if (b.entry.copy.state == State::stores_only) co_await complete(b);
   co_await fetch(b);
   if (!rules::is_dirty(b.entry)) store_.copy_to_public(b);
   modification.apply(b.own);

@@ -36,6 +36,7 @@ class FixedHome : public Protocol {
  public:
   Task<bool> fault(BlockId block, vm::Access wanted) override;
   Task<> overwrite(vm::BlockRun run) override;
+  Task<bool> open_for_stores(BlockId block) override;
   Task<> written(vm::BlockRun run) override;
   void set_store_bound(const StoreBound& bound) noexcept override { store_.set_store_bound(bound); }
   Task<> release(Scope scope, bool quiescent) override;
@@ -95,6 +96,8 @@ class FixedHome : public Protocol {
   Task<> refresh(BlockId id);
   Task<> refresh_all(std::span<const BlockId> blocks);
   Task<> fetch(Block& b);
+  // The acquire that belongs to a quiescent release has ended.
+  void end_barrier() { at_barrier_.store(false); }
 
   fabric::Fabric& fabric_;
   const Parameters parameters_;
@@ -126,6 +129,7 @@ class FixedHome : public Protocol {
   void open(Block& b, vm::Access wanted);
   void list(Block& b);
   void accept(Block& b, const std::byte* data);
+  Task<> complete(Block& b);
 
   const vm::Space& space_;
   vm::Vm& vm_;
@@ -134,6 +138,7 @@ class FixedHome : public Protocol {
   BufferPool packets_;
   remote_lock::QueueLock locks_;  // for modify() alone
   Gate release_gate_;
+  std::atomic<bool> at_barrier_{false};  // a quiescent one: no thread of the rank runs program code
   BlockList dirty_;
   std::vector<BlockId> pinned_;
   NoOrdering ordering_{*this};

@@ -165,6 +165,7 @@ Task<> HomeBased::acquire(SignatureView signature, Audience audience, Scope) {
   if (audience != Audience::everyone) signature_.add_all(signature);
   co_await expire_until(signature.minimum);
   co_await fetches.drain();
+  if (audience == Audience::all_ranks_soon || audience == Audience::everyone) end_barrier();
 }
 
 Task<> HomeBased::acquire_clock(LogicalTime time) {

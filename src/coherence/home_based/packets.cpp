@@ -140,16 +140,6 @@ bool Packet::add_piece(const Block& block, std::size_t begin, const std::byte* b
   return true;
 }
 
-bool Packet::add(Changes& changes, const Block& block) {
-  for (;;) {
-    const auto [begin, end] = changes.next();
-    if (begin == end) return true;
-    if (!add_piece(block, begin, changes.bytes_at(begin), end - begin)) return false;
-    std::memcpy(block.published + begin, changes.bytes_at(begin), end - begin);
-    changes.pass(end);
-  }
-}
-
 bool Packet::add_whole(const Block& block) {
   return add_piece(block, 0, block.published, block.extent.bytes);
 }

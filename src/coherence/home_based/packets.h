@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "coherence/regions.h"
@@ -34,9 +35,10 @@ class Packet {
   Packet(const Packet&) = delete;
   Packet& operator=(const Packet&) = delete;
 
-  // Adds the values that differ from the twin, which gets them, until the packet is full. Result: whether all
-  // have been added; the others belong into the next packet.
-  bool add(Changes& changes, const Block& block);
+  // Adds the pieces until the packet is full; the public copy gets them. Result: whether all have been added;
+  // the others belong into the next packet. `Pieces`: Changes or WrittenWords.
+  template <class Pieces>
+  bool add(Pieces& pieces, const Block& block);
   // Adds all bytes of the block's public copy, which stays unchanged until the batch is complete.
   bool add_whole(const Block& block);
   // All changes of the block are in this packet or in earlier ones: its version is counted. Result: false if
@@ -67,6 +69,18 @@ class Packet {
   std::size_t ended_ = 0;   // blocks
   fabric::Answer<std::array<PublishedAtHome, blocks_max>> answer_;
 };
+
+template <class Pieces>
+bool Packet::add(Pieces& pieces, const Block& block) {
+  for (;;) {
+    const auto [begin, end] = pieces.next();
+    if (begin == end) return true;
+    const std::byte* const bytes = pieces.bytes_at(begin);
+    if (!add_piece(block, begin, bytes, end - begin)) return false;
+    if (bytes != block.published + begin) std::memcpy(block.published + begin, bytes, end - begin);
+    pieces.pass(end);
+  }
+}
 
 // Data of the procedure.
 struct PacketSide {

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "coherence/home_based/fixed_home.h"
 #include "coherence/rules/permits.h"
+#include "coherence/store/unwritten.h"
 #include "fabric/transfer.h"
 
 namespace musubi::coherence {
@@ -29,6 +30,7 @@ const std::size_t FixedHome::batch_bytes = sizeof(Batch);
 
 Task<> FixedHome::release(Scope, bool quiescent) {
   auto pass = co_await release_gate_.enter();
+  if (quiescent) at_barrier_.store(true);
   const Sending sending = quiescent ? Sending::quiescent_release : Sending::release;
   TaskGroup group(parameters_.release_window);
   co_await send_all(group, dirty_.take(), sending);
@@ -88,18 +90,25 @@ Task<> FixedHome::send_in_packets(std::span<const BlockId> blocks, Sending sendi
       pass.emplace(co_await gate(id).enter());
     }
     Block b = block(id);
+    const bool stores_only = b.entry.copy.state == State::stores_only;
     if (!begin_sending(b, sending)) continue;
-    if (b.entry.published.whole) {
+    bool changed = true;
+    if (stores_only) {
+      WrittenWords words(store_, b);
+      changed = !words.next().empty();
+      while (!batch->packet.add(words, b)) co_await send_batch(*batch, sending);
+    } else if (b.entry.published.whole) {
       make_whole_public(b);
       while (!batch->packet.add_whole(b)) co_await send_batch(*batch, sending);
     } else {
       Changes changes(store_, b, snapshot.data(), {});
       count(Counter::comparisons);
-      if (changes.next().empty()) {
-        end_sending(b, false, sending);
-        continue;
-      }
+      changed = !changes.next().empty();
       while (!batch->packet.add(changes, b)) co_await send_batch(*batch, sending);
+    }
+    if (!changed) {
+      end_sending(b, false, sending);
+      continue;
     }
     while (!batch->packet.end(b)) co_await send_batch(*batch, sending);
     batch->blocks[batch->ended] = id;
@@ -151,10 +160,14 @@ bool FixedHome::begin_sending(Block& b, Sending sending) {
   if (!rules::is_dirty(e)) return false;
   const bool late_stores = has_late_stores(b.id, sending);
   const bool is_idle = e.habits.idle_releases >= parameters_.downgrade_after_releases;
-  if (e.copy.state == State::writable && is_idle && rules::may_downgrade(late_stores, parameters_)) {
+  const bool closes = is_idle && rules::may_downgrade(late_stores, parameters_);
+  if (e.copy.state == State::writable && closes) {
     vm_.downgrade({b.id, 1});
     count(Counter::downgrades);
     e.copy.state = State::readable_dirty;
+  } else if (e.copy.state == State::stores_only && closes) {
+    vm_.close({b.id, 1});
+    e.copy.state = State::invalid_dirty;
   }
   // Before other tasks get in: they see it dirty only if it is so again.
   e.copy.state = rules::when_released(e.copy.state, late_stores, parameters_);

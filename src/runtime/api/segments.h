@@ -24,6 +24,7 @@ struct SegmentRequest {
   // All accesses are made by compiled code that checks them: no pages protect the segment, and a block has at
   // least unprotected_block_bytes_min bytes. In one memory it is a segment like others.
   bool unprotected = false;
+  bool home_only = false;  // as in vm::Segment; of an unprotected one
 };
 
 inline constexpr std::size_t unprotected_block_bytes_min = 64;

@@ -89,6 +89,14 @@ void JobChecks::before_writing(AddressRange range) noexcept {
   if (verification_ != nullptr) verification_->before_check(range, vm::Access::write);
   open(range, vm::Access::write);
 }
+void JobChecks::before_storing(AddressRange range) noexcept {
+  const vm::Segment* const segment = job_.plan.space.segment_around(range.begin);
+  if (job_.one_memory || segment == nullptr || !segment->home_only) return before_writing(range);
+  if (openings_.is_open(range, vm::Access::write)) return;
+  const Traced traced(Event::opening);
+  room_.before_opening(std::min(range.bytes, batch_bytes_));
+  run([&](bool siblings) { return openings_.open_for_stores(range, siblings); });
+}
 // The bytes of a hidden block may not be dropped without a look at its state.
 void JobChecks::before_overwriting(AddressRange range) noexcept {
   if (verification_ != nullptr) verification_->before_check(range, vm::Access::write);

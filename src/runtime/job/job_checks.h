@@ -28,7 +28,7 @@ class JobChecks final : public Checks, public checks::CheckSink {
   // Of compiled code.
   void before_reading(AddressRange range) noexcept override;
   void before_writing(AddressRange range) noexcept override;
-  void before_storing(AddressRange range) noexcept override { before_writing(range); }
+  void before_storing(AddressRange range) noexcept override;
   void before_overwriting(AddressRange range) noexcept override;
   void after_writing(AddressRange range) noexcept override { written(range); }
   [[noreturn]] void on_unknown_entry(unsigned entry) noexcept override;

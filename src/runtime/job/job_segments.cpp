@@ -25,8 +25,9 @@ BarrierPayload payload_of(const vm::Segment& segment) {
           segment.block_bytes,
           segment.slice_bytes,
           std::uint64_t{segment.element_bytes} << 32 | segment.home.value,
-          std::uint64_t{segment.unprotected} << 24 | static_cast<std::uint64_t>(segment.initial_home) << 16 |
-              std::uint64_t{segment.policy} << 8 | segment.merge_unit};
+          std::uint64_t{segment.home_only} << 25 | std::uint64_t{segment.unprotected} << 24 |
+              static_cast<std::uint64_t>(segment.initial_home) << 16 | std::uint64_t{segment.policy} << 8 |
+              segment.merge_unit};
 }
 
 }  // namespace
@@ -43,6 +44,7 @@ vm::Segment JobSegments::segment_for(const SegmentRequest& request) const {
   segment.bytes = round_up(request.bytes, page);
   segment.block_bytes = block_bytes_of(request);
   segment.unprotected = request.unprotected && !job_.one_memory;
+  segment.home_only = request.home_only && segment.unprotected;
   if (job_.one_memory) segment.block_bytes = std::max(segment.block_bytes, page);
   segment.base = round_up(next_.load() + page, std::max(segment.block_bytes, page));
   segment.initial_home = request.placement;
