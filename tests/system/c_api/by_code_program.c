@@ -17,8 +17,9 @@ static uint64_t read_word(const volatile uint64_t* word) {
   if ((state(word) & MUSUBI_CHECKS_NOT_READABLE) != 0) CALL_ENTRY(MUSUBI_CHECKS_ENTRY_READ, word, 0L);
   return *word;
 }
+/* No value here has the word UNWRITTEN. */
 static void write_word(volatile uint64_t* word, uint64_t value) {
-  if ((state(word) & MUSUBI_CHECKS_NOT_WRITABLE) != 0) CALL_ENTRY(MUSUBI_CHECKS_ENTRY_WRITE, word, 0L);
+  if ((state(word) & MUSUBI_CHECKS_NOT_STORABLE) != 0) CALL_ENTRY(MUSUBI_CHECKS_ENTRY_STORE, word, 0L);
   *word = value;
 }
 
@@ -87,26 +88,31 @@ static void pass_to_kernel(uint64_t* memory) {
   }
 }
 
+static void use_memory(size_t block, int policy) {
+  musubi_attributes attributes = {0};
+  attributes.block_bytes = block;
+  attributes.policy = policy;
+  attributes.checks = MUSUBI_CHECKED_BY_CODE;
+  void* memory = NULL;
+  CHECK(musubi_alloc_with(&attributes, bytes, &memory) == MUSUBI_OK);
+  share(memory, block);
+  collect(memory);
+  copy_globally(memory);
+  CHECK(musubi_atomic_fetch_add_64((uint64_t*)memory + 200, 1, NULL) == MUSUBI_OK);
+  BARRIER();
+  pass_to_kernel(memory);
+  CHECK(musubi_free_with(memory) == MUSUBI_OK);
+  attributes.policy = MUSUBI_POLICY_ENTRY;
+  CHECK(musubi_alloc_with(&attributes, bytes, &memory) == MUSUBI_ERROR_ARGUMENT);
+}
+
 int main(int argc, char** argv) {
   (void)join_job(argc, argv);
   CHECK(ginit(1 << 16) == 0);
   BARRIER();
   for (size_t block = MUSUBI_CHECKED_BLOCK_BYTES_MIN; block <= 4096; block *= 4) {
-    musubi_attributes attributes = {0};
-    attributes.block_bytes = block;
-    attributes.policy = MUSUBI_POLICY_HOME;
-    attributes.checks = MUSUBI_CHECKED_BY_CODE;
-    void* memory = NULL;
-    CHECK(musubi_alloc_with(&attributes, bytes, &memory) == MUSUBI_OK);
-    share(memory, block);
-    collect(memory);
-    copy_globally(memory);
-    CHECK(musubi_atomic_fetch_add_64((uint64_t*)memory + 200, 1, NULL) == MUSUBI_OK);
-    BARRIER();
-    pass_to_kernel(memory);
-    CHECK(musubi_free_with(memory) == MUSUBI_OK);
-    attributes.policy = MUSUBI_POLICY_ENTRY;
-    CHECK(musubi_alloc_with(&attributes, bytes, &memory) == MUSUBI_ERROR_ARGUMENT);
+    use_memory(block, MUSUBI_POLICY_HOME);
+    use_memory(block, MUSUBI_POLICY_HOME_ONLY);
   }
   return musubi_finalize(0);
 }

@@ -25,7 +25,7 @@ static void attributes(void) {
   static const size_t blocks[] = {0, 4096, 65536, MUSUBI_BLOCK_BYTES_MAX};
   uint64_t salt = 0;
   for (int placement = MUSUBI_PLACE_CYCLIC; placement <= MUSUBI_PLACE_FIRST_TOUCH; ++placement) {
-    for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_ENTRY; ++policy) {
+    for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_HOME_ONLY; ++policy) {
       if (placement == MUSUBI_PLACE_FIRST_TOUCH && policy != MUSUBI_POLICY_MIGRATING) continue;
       for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; ++i) {
         const int home = placement == MUSUBI_PLACE_AT ? ranks - 1 : 0;
@@ -69,7 +69,7 @@ static void attributes_refused(void) {
                                      {0, 0, MUSUBI_PLACE_AT, ranks, 0, 0, 0},
                                      {0, 0, MUSUBI_PLACE_AT, -1, 0, 0, 0},
                                      {0, 0, MUSUBI_PLACE_CYCLIC, 1, 0, 0, 0},
-                                     {0, 0, 0, 0, 3, 0, 0},
+                                     {0, 0, 0, 0, 4, 0, 0},
                                      {0, 0, 0, 0, -1, 0, 0},
                                      {0, 0, 0, 0, MUSUBI_POLICY_HOME, 2, 0},
                                      {0, 0, 0, 0, MUSUBI_POLICY_HOME, -1, 0},
@@ -221,7 +221,7 @@ static void prefetch_all(void) {
   CHECK(musubi_prefetch_all(ranges, 1, 0) == MUSUBI_ERROR_ADDRESS);
   CHECK(musubi_prefetch_all(NULL, 1, 0) == MUSUBI_ERROR_ADDRESS);
   CHECK(musubi_prefetch_all(NULL, 0, 0) == MUSUBI_OK);
-  for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_ENTRY; ++policy) {
+  for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_HOME_ONLY; ++policy) {
     char* const memory =
         (char*)with((musubi_attributes){0, 4096, MUSUBI_PLACE_CYCLIC, 0, policy, 0, 0}, bytes);
     const size_t pages = bytes / 4096;
@@ -245,7 +245,7 @@ static void checks(void) {
   musubi_check_written(local, sizeof local);
   musubi_check_read(NULL, SIZE_MAX);
   musubi_check_write(local, SIZE_MAX);
-  for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_ENTRY; ++policy) {
+  for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_HOME_ONLY; ++policy) {
     uint64_t* const memory = with((musubi_attributes){0, 4096, MUSUBI_PLACE_CYCLIC, 0, policy, 0, 0}, bytes);
     const int begin = 700, end = words - 300;
     if (rank == 0) {
