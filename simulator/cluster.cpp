@@ -124,6 +124,11 @@ bool Cluster::has_fixed_home(BlockId block) const {
   return is_of_fixed_homes(configuration_, space_.segment_of(block));
 }
 
+Rank Cluster::home_of(BlockId block) const {
+  const auto moved = moved_homes_.find(block.value);
+  return moved != moved_homes_.end() ? moved->second : space_.initial_home(block);
+}
+
 std::uint64_t Cluster::total(trace::Counter counter) {
   std::uint64_t sum = 0;
   for (auto& node : nodes_) sum += node->counters().get(counter);

@@ -187,7 +187,8 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::overwritten_without_twin, InjectedBug::overwritten_beside_lease,
                              InjectedBug::overwritten_kept_quiet,   InjectedBug::closed_clean_beside_thread,
                              InjectedBug::downgraded_beside_thread, InjectedBug::packet_counted_first,
-                             InjectedBug::stores_beside_load,       InjectedBug::unwritten_sent};
+                             InjectedBug::stores_beside_load,       InjectedBug::unwritten_sent,
+                             InjectedBug::home_without_times};
 
 }  // namespace
 

@@ -58,7 +58,7 @@ struct Configuration {
   std::uint32_t lock_uses = 0;      // in a row, until a lock stays with its node; 0: none does
   std::uint32_t late_segments = 0;  // 1: segments come and go between phases
   // Of the policy entry: locks taken inside of another lock; barriers at which a thread moves pages to
-  // another manager; 1: updates hold whole cells.
+  // another manager, or the home of a block to another node; 1: updates hold whole cells.
   std::uint32_t nested_percent = 0;
   std::uint32_t moves_percent = 0;
   std::uint32_t whole_cells = 0;

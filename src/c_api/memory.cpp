@@ -159,6 +159,15 @@ MUSUBI_EXPORT int musubi_alloc_with(const musubi_attributes* attributes, size_t 
   return MUSUBI_OK;
 }
 
+MUSUBI_EXPORT int musubi_set_home(const void* memory, size_t bytes, int rank) {
+  Job* const job = current_job();
+  if (job == nullptr) return MUSUBI_ERROR_STATE;
+  if (rank < 0 || static_cast<std::uint32_t>(rank) >= job->runtime.ranks()) return MUSUBI_ERROR_ARGUMENT;
+  if (!job->added.contains(memory, bytes)) return MUSUBI_ERROR_ADDRESS;
+  const Rank home{static_cast<std::uint32_t>(rank)};
+  return job->runtime.segments().set_home(memory, bytes, home) ? MUSUBI_OK : MUSUBI_ERROR_ARGUMENT;
+}
+
 // A barrier: no rank allocates the memory again while another rank still uses it.
 MUSUBI_EXPORT int musubi_free_with(void* memory) {
   Job* const job = current_job();

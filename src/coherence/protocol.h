@@ -86,6 +86,12 @@ class Protocol {
   // their changes now. By default it does nothing.
   virtual Task<> written(vm::BlockRun /*run*/) { co_return; }
 
+  // Another rank becomes the home of blocks that have fixed homes, in two steps with a barrier before,
+  // between and after; no thread of the job touches the blocks in that time. First the new home takes their
+  // bytes, then every rank is told. By default they do nothing: homes move by themselves, or there are none.
+  virtual Task<> take_home(vm::BlockRun /*run*/) { co_return; }
+  virtual Task<> set_home(vm::BlockRun /*run*/, Rank /*home*/) { co_return; }
+
   // Holds for all stores of this rank's program from now on until the next call; {} (bytes of any width)
   // holds for all code. A bound may become wider only on two conditions: a quiescent release has released
   // everything that the rank wrote before, and no thread of the rank has run program code since. Any thread.

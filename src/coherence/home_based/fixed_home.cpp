@@ -22,7 +22,8 @@ FixedHome::FixedHome(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm,
              {words_region, offsetof(BlockWords, owner), sizeof(BlockWords), tail_from_owner,
               reinterpret_cast<std::byte*>(memory.words)},
              remote_lock::LockKey::of_block, parameters.hooks),
-      dirty_(space.blocks_max()) {}
+      dirty_(space.blocks_max()),
+      homes_(space.blocks_max()) {}
 
 Task<bool> FixedHome::fault(BlockId id, vm::Access wanted) {
   auto pass = co_await gate(id).enter();
@@ -203,7 +204,7 @@ Task<> FixedHome::modify(BlockId id, Modification& modification) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
   count(Counter::atomics);
-  co_await locks_.lock(id.value, b.initial_home);
+  co_await locks_.lock(id.value, space_.initial_home(id));
   if (is_at_home(b)) {
     modification.apply(b.own);
     Puts none;

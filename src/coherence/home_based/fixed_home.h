@@ -11,6 +11,7 @@
 
 #include "base/buffer_pool.h"
 #include "base/event.h"
+#include "base/sparse_array.h"
 #include "base/task.h"
 #include "base/task_group.h"
 #include "coherence/core/block_words.h"
@@ -38,6 +39,8 @@ class FixedHome : public Protocol {
   Task<> overwrite(vm::BlockRun run) override;
   Task<bool> open_for_stores(BlockId block) override;
   Task<> written(vm::BlockRun run) override;
+  Task<> take_home(vm::BlockRun run) override;
+  Task<> set_home(vm::BlockRun run, Rank home) override;
   void set_store_bound(const StoreBound& bound) noexcept override { store_.set_store_bound(bound); }
   Task<> release(Scope scope, bool quiescent) override;
   Task<> modify(BlockId block, Modification& modification) override;
@@ -78,8 +81,13 @@ class FixedHome : public Protocol {
 
   Block block(BlockId id) const {
     Block b = store_.block(id);
+    b.initial_home = home_of(id);
     parameters_.hooks.spoil(b.entry.habits);
     return b;
+  }
+  Rank home_of(BlockId id) const {
+    const std::uint32_t moved = homes_moved_.load() ? homes_[id.value] : 0;
+    return moved != 0 ? Rank{moved - 1} : space_.initial_home(id);
   }
   Gate& gate(BlockId id) { return store_.gate(id); }
   bool is_at_home(const Block& b) const { return b.initial_home == fabric_.self(); }
@@ -130,6 +138,7 @@ class FixedHome : public Protocol {
   void list(Block& b);
   void accept(Block& b, const std::byte* data);
   Task<> complete(Block& b);
+  Task<> take_home_of(BlockId id);
 
   const vm::Space& space_;
   vm::Vm& vm_;
@@ -141,6 +150,9 @@ class FixedHome : public Protocol {
   std::atomic<bool> at_barrier_{false};  // a quiescent one: no thread of the rank runs program code
   BlockList dirty_;
   std::vector<BlockId> pinned_;
+  // By block: 0, or one more than its home, if that has moved.
+  std::atomic<bool> homes_moved_{false};
+  SparseArray<std::uint32_t> homes_;
   NoOrdering ordering_{*this};
 };
 

@@ -53,7 +53,7 @@ Task<> FixedHome::written(vm::BlockRun run) {
 
 // Sorts `blocks`, which stay until the group has ended.
 Task<> FixedHome::send_all(TaskGroup& group, std::span<BlockId> blocks, Sending sending) {
-  const auto place = [this](BlockId id) { return std::pair(space_.initial_home(id).value, id.value); };
+  const auto place = [this](BlockId id) { return std::pair(home_of(id).value, id.value); };
   if (takes_packets()) std::ranges::sort(blocks, {}, place);
   while (!blocks.empty()) {
     const std::size_t together = takes_packets() ? number_for_packet(blocks) : 0;
@@ -68,11 +68,11 @@ Task<> FixedHome::send_all(TaskGroup& group, std::span<BlockId> blocks, Sending 
 
 // How many of the first blocks go into packets together. 0: the first one is at home.
 std::size_t FixedHome::number_for_packet(std::span<const BlockId> blocks) const {
-  const Rank home = space_.initial_home(blocks.front());
+  const Rank home = home_of(blocks.front());
   if (home == fabric_.self()) return 0;
   std::size_t number = 0, bytes = 0;
   while (number < std::min(blocks.size(), Packet::blocks_max) && bytes < bytes_of_packet &&
-         space_.initial_home(blocks[number]) == home) {
+         home_of(blocks[number]) == home) {
     bytes += space_.segment_of(blocks[number++]).block_bytes;
   }
   return number;

@@ -91,6 +91,30 @@ static void attributes_refused(void) {
   CHECK(musubi_touch(right, 1, 0) == MUSUBI_ERROR_ADDRESS);
 }
 
+/* Memory whose home goes from rank to rank, in whole and in part; between the moves all ranks write. */
+static void homes(void) {
+  for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_HOME_ONLY; ++policy) {
+    uint64_t* const memory = with((musubi_attributes){0, 4096, MUSUBI_PLACE_BLOCK, 0, policy, 0, 0}, bytes);
+    if (policy == MUSUBI_POLICY_ENTRY) {
+      CHECK(musubi_set_home(memory, bytes, 0) == MUSUBI_ERROR_ARGUMENT);
+      continue;
+    }
+    CHECK(musubi_set_home(memory, bytes, ranks) == MUSUBI_ERROR_ARGUMENT);
+    CHECK(musubi_set_home(memory, bytes, -1) == MUSUBI_ERROR_ARGUMENT);
+    CHECK(musubi_set_home(&ranks, 1, 0) == MUSUBI_ERROR_ADDRESS);
+    for (int turn = 0; turn < 2 * ranks; ++turn) {
+      share(memory, (uint64_t)(turn + 1));
+      CHECK(musubi_set_home(memory + 600 * turn, bytes / 2, turn % ranks) == MUSUBI_OK);
+      for (int i = 0; i < words; ++i) CHECK(memory[i] == (uint64_t)(turn + 1) * 1000003 + (uint64_t)i);
+      BARRIER();
+      CHECK(musubi_atomic_fetch_add_64(memory, 1, NULL) == MUSUBI_OK);
+      BARRIER();
+      CHECK(memory[0] == (uint64_t)(turn + 1) * 1000003 + (uint64_t)ranks);
+      BARRIER();
+    }
+  }
+}
+
 enum { sections = 40, places = 500 };
 typedef struct {
   uint64_t number, square;
@@ -329,6 +353,7 @@ int main(int argc, char** argv) {
                                            {"at_a_rank", at_a_rank},
                                            {"aligned", aligned},
                                            {"prefetch", prefetch},
+                                           {"homes", homes},
                                            {"prefetch_all", prefetch_all},
                                            {"checks", checks},
                                            {"release_range", release_range},

@@ -110,6 +110,28 @@ void scatter() {
   }
 }
 
+// A rank that has become the home of what it writes sends nothing for it, and the others send their changes
+// there.
+void homes() {
+  std::uint64_t* const memory = add();
+  const std::uint32_t ranks = job->ranks(), self = job->self().value;
+  for (std::uint64_t turn = 1; turn <= 6; ++turn) {
+    const std::uint32_t home = static_cast<std::uint32_t>(turn) % ranks;
+    if (!job->segments().set_home(memory, bytes, Rank{home})) expect("an error", 1, 0);
+    const std::uint64_t operations = job->counters().get(Counter::remote_operations);
+    if (self == home) {
+      for (std::size_t i = 0; i < words; ++i) write(memory + i, turn + i);
+      job->synchronization().release_range(memory, bytes);
+      expect("remote operations of a home", job->counters().get(Counter::remote_operations), operations);
+    }
+    meet();
+    for (std::size_t i = self; i < words; i += ranks) write(memory + i, read(memory + i) * 2);
+    meet();
+    for (std::size_t i = 0; i < words; ++i) expect("a word", read(memory + i), 2 * (turn + i));
+    meet();
+  }
+}
+
 constexpr std::size_t counters = 24;
 constexpr std::uint64_t additions = 200;
 
@@ -337,6 +359,7 @@ int main(int, char** arguments) {
                             {"threads", without_pages<threads>},
                             {"late_stores", without_pages<late_stores>},
                             {"scatter", without_pages<scatter>},
+                            {"homes", without_pages<homes>},
                             {"system_calls", without_pages<system_calls>},
                             {"children", without_pages<children>},
                             {"used_up", without_pages<used_up>},
