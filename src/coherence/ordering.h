@@ -79,7 +79,8 @@ class Ordering {
   // release looked at their blocks. All of it is as of one moment: no write goes out without the writes of
   // its thread before it.
   virtual Task<> release_as_of_now() = 0;
-  // Whether the rank stands at a quiescent barrier, and all that it wrote has been released.
+  // After the release of a quiescent barrier, for its rank: whether all that the rank wrote has been released
+  // in order, too.
   virtual Task<bool> has_released_at_barrier() = 0;
 
  protected:
