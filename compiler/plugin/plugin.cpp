@@ -123,12 +123,12 @@ void Points::check(llvm::Module& module, llvm::FunctionAnalysisManager& function
 llvm::PreservedAnalyses Points::run(llvm::Module& module, llvm::ModuleAnalysisManager& manager) {
   const Options& options = work_->options;
   auto& functions = functions_of(module, manager);
-  std::string reason;
+  Completeness completeness;
   if (options.mode != Mode::hint) {
-    reason = why_incomplete(module, libraries_of(functions));
+    completeness = completeness_of(module, libraries_of(functions));
     check(module, functions);
   }
-  add_note(module, options.mode, reason);
+  add_note(module, options.mode, completeness);
   if (options.report.empty()) return llvm::PreservedAnalyses::none();
   const std::string error = work_->report.append_to(options.report, module);
   if (!error.empty())
