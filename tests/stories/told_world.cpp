@@ -58,7 +58,7 @@ const char* name_of(coherence::State state) {
     case State::invalid_dirty:
       return "invalid_dirty";
     case State::stores_only:
-      return "open for stores";
+      return "stores_only";
     case State::readable_clean:
       return "readable_clean";
     case State::readable_dirty:
