@@ -109,8 +109,10 @@ void Points::check(llvm::Module& module, llvm::FunctionAnalysisManager& function
                    functions.getResult<llvm::LoopAnalysis>(function),
                    functions.getResult<llvm::DominatorTreeAnalysis>(function),
                    functions.getResult<llvm::PostDominatorTreeAnalysis>(function),
-                   functions.getResult<llvm::TargetLibraryAnalysis>(function), free, work_->options.mode});
-    work_->report.add_points(function, points.size(),
+                   functions.getResult<llvm::TargetLibraryAnalysis>(function), free, work_->options.mode,
+                   work_->options.mode == Mode::udsm && work_->options.home_only});
+    const auto is_check = [](const Point& point) { return point.compared == 0; };
+    work_->report.add_points(function, static_cast<size_t>(llvm::count_if(points, is_check)),
                              functions.getResult<llvm::OptimizationRemarkEmitterAnalysis>(function));
     if (points.empty()) continue;
     emit_points(function, points);
