@@ -19,6 +19,11 @@ struct Note {
   std::uint32_t mode = 0;
   bool is_complete = false;
   std::string why_not{};  // complete
+  struct Call {
+    std::string name, place;
+  };
+  std::vector<Call> calls{};               // of other objects
+  std::vector<std::string> definitions{};  // that other objects may call
 };
 
 struct CheckedObject {
@@ -49,8 +54,8 @@ std::vector<CheckedCode> checked_code();
 // than this runtime, or two have different granules.
 Result<std::optional<unsigned>> common_granule(std::span<const CheckedObject> objects);
 
-// Whether the objects check each access that they make, so that pages need not. Errors: there are none, or
-// one of them does not, with its reason.
+// Whether the objects check each access that they make, and those that they call do, so that pages need not.
+// Errors: there are none, or one of them does not, with its reason.
 Result<void> check_all_accesses(std::span<const CheckedObject> objects);
 
 }  // namespace musubi::checks
