@@ -66,6 +66,11 @@ int add_object(dl_phdr_info* object, std::size_t, void* data) {
   return 0;
 }
 
+int take_loads(dl_phdr_info* object, std::size_t, void* data) {
+  *static_cast<std::uint64_t*>(data) = object->dlpi_adds;
+  return 1;  // every object has the number
+}
+
 int add_code(dl_phdr_info* object, std::size_t, void* data) {
   auto& found = *static_cast<std::vector<CheckedCode>*>(data);
   const std::vector<Note> notes = notes_of(*object);
@@ -106,6 +111,12 @@ std::vector<CheckedObject> checked_objects() {
   std::vector<CheckedObject> found;
   ::dl_iterate_phdr(&add_object, &found);
   return found;
+}
+
+std::uint64_t objects_loaded() {
+  std::uint64_t loads = 0;
+  ::dl_iterate_phdr(&take_loads, &loads);
+  return loads;
 }
 
 std::vector<CheckedCode> checked_code() {

@@ -38,6 +38,9 @@ std::vector<Note> notes_in(std::span<const std::byte> segment);
 // All loaded objects of the process, with each of their notes. No other thread may call dlopen() at the time.
 std::vector<CheckedObject> checked_objects();
 
+// How many objects the process has loaded so far, those that have been closed since included.
+std::uint64_t objects_loaded();
+
 // Machine code of an object with notes.
 struct CheckedCode {
   std::uintptr_t begin, end;
