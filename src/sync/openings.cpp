@@ -50,8 +50,8 @@ Task<> Openings::open(std::span<const AddressRange> ranges, vm::Access wanted, b
   co_await under_way.drain();
 }
 
-// One range within one block says nothing about the blocks after it: a loop may name one piece after the other,
-// so the policy may guess, as it does at faults.
+// One range within one block says nothing about the blocks after it: a loop may name one piece after the
+// other, so the policy may guess, as it does at faults.
 Task<> Openings::open_into(TaskGroup& under_way, AddressRange range, vm::Access wanted, bool alone) {
   RunsOfRange runs(space_, range);
   while (const std::optional<vm::BlockRun> run = runs.next()) {

@@ -103,7 +103,8 @@ TEST(ChecksBudget, NamedNeighboursComeAsOneRunAndNoFurther) {
   EXPECT_LE(reader.counters().get(Counter::remote_operations) - operations, 2u * 64 / 16);
 }
 
-// A loop over rows names a piece of each before it: that must not cost more than the faults, which bring runs.
+// A loop over rows names a piece of each before it: that must not cost more than the faults, which bring
+// runs.
 TEST(ChecksBudget, PiecesNamedOneAfterTheOtherComeInRuns) {
   constexpr std::uint64_t blocks = 128;
   std::uint64_t by_faults = 0, by_pieces = 0;

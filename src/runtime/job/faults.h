@@ -40,8 +40,8 @@ class Faults final : public vm::FaultSink {
     // A stack of this rank is pinned: a fault there hit a guard, or an unused slot.
     if (in_stacks && space.initial_home(block) == job_.self) return false;
     job_.counters.add(trace::Counter::fault_signals);
-    // Threads that may come later do not count: a program of threads expects some all the time. Where order is
-    // kept, each look at closed memory may acquire, and close what a check has opened.
+    // Threads that may come later do not count: a program of threads expects some all the time. Where order
+    // is kept, each look at closed memory may acquire, and close what a check has opened.
     if (verification_ != nullptr &&
         verification_->resolves(fault, threads_->runs_several() || flags_->in_use()))
       return true;
