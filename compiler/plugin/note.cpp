@@ -22,7 +22,7 @@ void add_note(llvm::Module& module, Mode mode, const std::string& why_incomplete
   llvm::Constant* note = llvm::ConstantStruct::getAnon(
       // Name and text are filled up to words.
       {word(name_bytes), word(words_bytes + reason_bytes), word(MUSUBI_CHECKS_NOTE_TYPE),
-       text(MUSUBI_CHECKS_NOTE_NAME), text(""), word(MUSUBI_CHECKS_ABI), word(kGranuleShift),
+       text(MUSUBI_CHECKS_NOTE_NAME), text(""), word(MUSUBI_CHECKS_ABI), word(granule_shift()),
        word(static_cast<uint32_t>(mode)), word(mode != Mode::hint && why_incomplete.empty() ? 1 : 0),
        text(why_incomplete), llvm::ConstantDataArray::getString(context, filling, /*AddNull=*/false)},
       /*Packed=*/true);

@@ -72,7 +72,7 @@ void Planner::stay(Range range, llvm::StringRef reason) {
 bool Planner::should_stay(const Range& range, const Range& hoisted) {
   if (!range.whole || hoisted.whole || range.is_one) return false;
   const int64_t bytes = constant_bytes(range, analyses_.evolution);
-  return bytes < 0 || bytes >= 2 * kGranuleBytes;
+  return bytes < 0 || bytes >= 2 * granule_bytes();
 }
 
 std::vector<Range> Planner::out_of(llvm::Loop& loop) {

@@ -8,6 +8,7 @@ namespace musubi::wrapper {
 // The wrapper's own options.
 struct Options {
   std::string mode = "hint";  // --musubi=: hint, adsm or udsm; off: the compiler as it is
+  std::string granule;        // --musubi-granule=, bytes; empty: the largest
   bool remarks = false;       // --musubi-report
   std::string report_file;    // --musubi-report=FILE
   bool help = false;          // --musubi-help
