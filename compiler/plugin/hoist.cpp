@@ -8,7 +8,7 @@ namespace musubi::compiler {
 namespace {
 
 // Longer expressions cost more before the loop than a fault.
-constexpr unsigned kExpressionSizeMax = 64;
+constexpr unsigned kExpressionSizeMax = 160;
 constexpr size_t kGuardsMax = 4;
 
 bool is_too_long(const Range& range) {
