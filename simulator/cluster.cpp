@@ -28,6 +28,7 @@ vm::Space random_space(const Configuration& c) {
     if (c.whole_cells != 0) segment.element_bytes = c.cell_bytes;
     if (c.policy == Policy::mixed) segment.policy = static_cast<std::uint8_t>(i % mixed_policies);
     segment.unprotected = c.unprotected != 0 && is_of_fixed_homes(c, segment);
+    segment.home_only = segment.unprotected && c.unprotected == 2;
     space.add(segment);
     base += 0x1000000;
   }
@@ -102,6 +103,7 @@ BlockId Cluster::add_late_segments() {
       segment.policy = static_cast<std::uint8_t>(number % mixed_policies);
     }
     segment.unprotected = configuration_.unprotected != 0 && is_of_fixed_homes(configuration_, segment);
+    segment.home_only = segment.unprotected && configuration_.unprotected == 2;
     const vm::Segment& added = space_.add(segment);
     if (space_.block_at(segment.base) != added.first_block) violate("late segment %zu is not found", number);
   }
@@ -120,6 +122,11 @@ void Cluster::remove_late_segments() {
 
 bool Cluster::has_fixed_home(BlockId block) const {
   return is_of_fixed_homes(configuration_, space_.segment_of(block));
+}
+
+Rank Cluster::home_of(BlockId block) const {
+  const auto moved = moved_homes_.find(block.value);
+  return moved != moved_homes_.end() ? moved->second : space_.initial_home(block);
 }
 
 std::uint64_t Cluster::total(trace::Counter counter) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "coherence/core/private_parts.h"
@@ -34,6 +35,8 @@ class Cluster {
 
   // Whether the block belongs to the policy home_based.
   bool has_fixed_home(BlockId block) const;
+  Rank home_of(BlockId block) const;
+  void set_home(BlockId block, Rank home) { moved_homes_[block.value] = home; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
   Node& node(std::uint32_t rank) { return *nodes_[rank]; }
   std::uint64_t total(trace::Counter counter);
@@ -56,6 +59,7 @@ class Cluster {
   std::size_t late_begin_;  // number of the first of the late segments
   coherence::PrivateParts private_parts_;
   std::vector<std::unique_ptr<Node>> nodes_;
+  std::unordered_map<std::uint64_t, Rank> moved_homes_;  // by block
   std::string violation_;
 };
 

@@ -186,7 +186,9 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::answered_without_release, InjectedBug::overwritten_in_part,
                              InjectedBug::overwritten_without_twin, InjectedBug::overwritten_beside_lease,
                              InjectedBug::overwritten_kept_quiet,   InjectedBug::closed_clean_beside_thread,
-                             InjectedBug::downgraded_beside_thread};
+                             InjectedBug::downgraded_beside_thread, InjectedBug::packet_counted_first,
+                             InjectedBug::stores_beside_load,       InjectedBug::unwritten_sent,
+                             InjectedBug::home_without_times};
 
 }  // namespace
 
@@ -240,6 +242,7 @@ Configuration draw(std::uint64_t seed) {
   c.prefetches_percent = one_of(random, std::array{0u, 0u, 10u, 40u});
   c.overwrites_percent = one_of(random, std::array{0u, 0u, 30u, 80u});
   c.unprotected = one_of(random, std::array{0u, 0u, 1u});
+  if (c.unprotected != 0 && random.chance(50)) c.unprotected = 2;
   return c;
 }
 

@@ -58,7 +58,7 @@ struct Configuration {
   std::uint32_t lock_uses = 0;      // in a row, until a lock stays with its node; 0: none does
   std::uint32_t late_segments = 0;  // 1: segments come and go between phases
   // Of the policy entry: locks taken inside of another lock; barriers at which a thread moves pages to
-  // another manager; 1: updates hold whole cells.
+  // another manager, or the home of a block to another node; 1: updates hold whole cells.
   std::uint32_t nested_percent = 0;
   std::uint32_t moves_percent = 0;
   std::uint32_t whole_cells = 0;
@@ -68,7 +68,7 @@ struct Configuration {
   std::uint32_t discards_percent = 0;    // uses of a whole block that make it zeros, and give its memory back
   std::uint32_t prefetches_percent = 0;  // operations that first name many blocks at once
   std::uint32_t overwrites_percent = 0;  // uses of whole blocks that overwrite a range of their bytes
-  std::uint32_t unprotected = 0;         // 1: segments of the policy home_based are
+  std::uint32_t unprotected = 0;         // 1: segments of the policy home_based are; 2: and home-only
   std::uint32_t check_every = 1;         // events between checks of one block's state
   coherence::Parameters protocol;
   InjectedBug bug = InjectedBug::none;

@@ -172,6 +172,7 @@ class Node {
     void downgrade(vm::BlockRun run) noexcept override;
     void close(vm::BlockRun run) noexcept override;
     void leave_open(vm::BlockRun run) noexcept override;
+    void open_stores(vm::BlockRun run) noexcept override;
     const vm::SoftVm& table() const { return table_; }
 
    private:
@@ -229,6 +230,8 @@ class Node {
   void serve(Task<> task);
   Task<> make_room();
   Task<> open(BlockId block, coherence::Touch touch);
+  static bool is_store(const PendingAccess& pending);
+  Task<> open_for_stores(const PendingAccess& pending);
   Task<bool> fault(BlockId block, coherence::Touch touch);
   Task<> access(PendingAccess pending);
   sync::RankActivity::Operation begin_operation();

@@ -55,10 +55,33 @@ void Node::perform(PendingAccess& pending) {
   pending.done = true;
 }
 
+// As code that is checked by the contract of vm::Vm::open_stores.
+bool Node::is_store(const PendingAccess& pending) {
+  constexpr std::size_t word = sizeof vm::unwritten;
+  if (pending.wanted != vm::Access::write || pending.begin % word != 0 || pending.count % word != 0)
+    return false;
+  for (std::size_t at = 0; at < pending.count; at += word) {
+    if (std::memcmp(pending.bytes + at, &vm::unwritten, word) == 0) return false;
+  }
+  return true;
+}
+
+// Some stores are taken for such as need all of the block.
+Task<> Node::open_for_stores(const PendingAccess& pending) {
+  const bool is_home_only = space_.segment_of(pending.block).home_only;
+  if (!is_home_only || !is_store(pending) || vm().allows(pending.block, pending.wanted)) co_return;
+  if (vm().is_open_for_stores(pending.block) || fabric_.world().random().chance(10)) co_return;
+  const std::uintptr_t address = space_.extent(pending.block).address + pending.begin;
+  co_await openings_.open_for_stores({address, pending.count}, true);
+  if (vm().is_open_for_stores(pending.block)) fabric_.world().reached("access.stores_alone");
+}
+
 Task<> Node::access(PendingAccess pending) {
   const std::uintptr_t address = space_.extent(pending.block).address + pending.begin;
   if (space_.segment_of(pending.block).unprotected) {
-    co_await open(pending.block, {pending.wanted, address});
+    co_await open_for_stores(pending);
+    if (!vm().is_open_for_stores(pending.block) || !is_store(pending))
+      co_await open(pending.block, {pending.wanted, address});
     pending.is_checked = true;
   }
   if (options_.preemption != 0 && fabric_.world().random().chance(options_.preemption)) {
@@ -128,6 +151,10 @@ void Node::PreemptedVm::close(vm::BlockRun run) noexcept {
   node_.preempt(run);
   table_.close(run);
   node_.interrupted_.pass();
+}
+void Node::PreemptedVm::open_stores(vm::BlockRun run) noexcept {
+  table_.open_stores(run);
+  node_.preempt(run);
 }
 void Node::PreemptedVm::leave_open(vm::BlockRun run) noexcept {
   table_.leave_open(run);

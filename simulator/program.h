@@ -104,6 +104,7 @@ class Program final : private PromiseBase::Observer {
   Task<> inner_section(Actor& actor, std::uint32_t phase, std::uint32_t outer);
   std::optional<Cell> cell_of_lock(Actor& actor, std::uint32_t phase, std::uint32_t lock) const;
   void move_pages(Actor& actor);
+  Task<> move_homes(Actor& actor, std::uint32_t episode);
   Task<> accesses_under_lock(Actor& actor, std::uint32_t phase, std::uint32_t lock, Cell cell);
   Task<> hand_over(Actor& actor, std::uint32_t phase, Cell cell);
   Task<> take_turn(Actor& actor, Channel& channel);

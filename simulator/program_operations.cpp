@@ -327,7 +327,29 @@ Task<> Program::barrier(Actor& actor, std::uint32_t episode) {
   co_await actor.node->barrier(payload);
   if (payload[0] != episode + 1) cluster_.violate("a barrier lost the payload of rank 0");
   shadow_.take(actor.number, baton);
+  co_await move_homes(actor, episode);
   change_segments(episode);
+}
+
+// Every thread of the job takes part; the first of each node works for it. Some have left the barrier, and
+// may have changed the late segments.
+Task<> Program::move_homes(Actor& actor, std::uint32_t episode) {
+  Random random(configuration_.seed + 0x403e + episode);
+  const BlockId block = live_[random.below(early_blocks_)];
+  const Rank home{static_cast<std::uint32_t>(random.below(cluster_.size()))};
+  if (configuration_.outsiders != 0 || !random.chance(configuration_.moves_percent) ||
+      !cluster_.has_fixed_home(block) ||
+      cluster_.node(cluster_.home_of(block).value).entry(block).copy.pinned)
+    co_return;
+  cluster_.world().reached("homes.moved");
+  const bool is_first = actor.number < cluster_.size();
+  Node& node = *actor.node;
+  sync::Barrier::Payload payload{};
+  if (is_first && node.self() == home) co_await node.protocol().take_home({block, 1});
+  co_await node.barrier(payload);
+  if (is_first) co_await node.protocol().set_home({block, 1}, home);
+  co_await node.barrier(payload);
+  cluster_.set_home(block, home);
 }
 
 Task<> Program::read_everything(Actor& actor) {

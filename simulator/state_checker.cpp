@@ -87,7 +87,7 @@ StateChecker::Chains StateChecker::follow(BlockId block) {
 // A block of the policy home_based: no copy may be valid longer than its home knows, nor together with a
 // version that the home has released because no rank held the previous one.
 void StateChecker::check_block_of_fixed_home(BlockId block) {
-  const Rank home = cluster_.space().initial_home(block);
+  const Rank home = cluster_.home_of(block);
   const HomeWord word{cluster_.node(home.value).words(block).read_ts};
   for (std::uint32_t rank = 0; rank < cluster_.size(); ++rank) {
     const Entry& entry = cluster_.node(rank).entry(block);

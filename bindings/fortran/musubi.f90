@@ -24,7 +24,7 @@ module musubi
     enumerator :: MUSUBI_PLACE_CYCLIC = 0, MUSUBI_PLACE_BLOCK, MUSUBI_PLACE_AT, MUSUBI_PLACE_FIRST_TOUCH
   end enum
   enum, bind(c)
-    enumerator :: MUSUBI_POLICY_MIGRATING = 0, MUSUBI_POLICY_HOME, MUSUBI_POLICY_ENTRY
+    enumerator :: MUSUBI_POLICY_MIGRATING = 0, MUSUBI_POLICY_HOME, MUSUBI_POLICY_ENTRY, MUSUBI_POLICY_HOME_ONLY
   end enum
   enum, bind(c)
     enumerator :: MUSUBI_CHECKED_BY_PAGES = 0, MUSUBI_CHECKED_BY_CODE
@@ -128,6 +128,13 @@ module musubi
       type(c_ptr), intent(out) :: memory
       integer(c_int) :: error
     end function musubi_alloc_with
+    function musubi_set_home(memory, bytes, rank) bind(c) result(error)
+      import :: c_int, c_size_t, c_ptr
+      type(c_ptr), value :: memory
+      integer(c_size_t), value :: bytes
+      integer(c_int), value :: rank
+      integer(c_int) :: error
+    end function musubi_set_home
     function musubi_free_with(memory) bind(c) result(error)
       import :: c_int, c_ptr
       type(c_ptr), value :: memory

@@ -43,6 +43,8 @@ Options read_options(const char* text) {
       options.report = value.str();
     else if (name == "granule" && take_granule(value, options.granule_shift))
       continue;
+    else if (item == "stores=home-only" || item == "stores=plain")
+      options.home_only = value == "home-only";
     else if (!take_mode(item, options.mode) && options.unknown.empty())
       options.unknown = item.str();
   }

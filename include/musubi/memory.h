@@ -68,7 +68,11 @@ enum {
    * (musubi_lock) become visible to later holders of the same lock only; a barrier makes all writes
    * visible. Flushes and reader-writer locks make nothing visible. Every thread must take part in barriers.
    * `placement` chooses the rank that serves the first copies of a block. */
-  MUSUBI_POLICY_ENTRY = 2
+  MUSUBI_POLICY_ENTRY = 2,
+  /* As MUSUBI_POLICY_HOME, for memory that a rank writes and does not read, as the target of a scatter or of
+   * a transpose: with MUSUBI_CHECKED_BY_CODE a block that is not here is stored to without being fetched
+   * (paper CC, home-only). With MUSUBI_CHECKED_BY_PAGES it is MUSUBI_POLICY_HOME. */
+  MUSUBI_POLICY_HOME_ONLY = 3
 };
 /* What finds the first access of a rank to a block that is not here, for ranks with memories of their own. */
 enum {
@@ -105,6 +109,15 @@ typedef struct musubi_attributes {
  * says why the program cannot have it), MUSUBI_ERROR_MEMORY. When ranks pass different
  * arguments the job ends with a line that names them. */
 int musubi_alloc_with(const musubi_attributes* attributes, size_t bytes, void** memory);
+
+/* Rank `rank` becomes the home of [memory, memory + bytes), of musubi_alloc_with: of all blocks that hold a
+ * byte of it. With MUSUBI_POLICY_HOME and MUSUBI_POLICY_HOME_ONLY other ranks' changes go there from now on
+ * (paper CC, homes by annotation); with MUSUBI_POLICY_MIGRATING the home of a block is its last writer, and
+ * the call is a barrier. Collective, blocks; no thread uses the range until all ranks have returned. Errors,
+ * the same on every rank: MUSUBI_ERROR_STATE, MUSUBI_ERROR_ADDRESS (not inside of one such allocation),
+ * MUSUBI_ERROR_ARGUMENT (no such rank; memory of MUSUBI_POLICY_ENTRY). When ranks pass different arguments
+ * the job ends with a line that names them. */
+int musubi_set_home(const void* memory, size_t bytes, int rank);
 
 /* Frees memory of musubi_alloc_with; a later call with the same attributes may return it again. Collective,
  * blocks. Errors: MUSUBI_ERROR_STATE, MUSUBI_ERROR_ADDRESS (not the beginning of such memory). When ranks

@@ -18,4 +18,14 @@ void SoftVm::change(BlockRun run, Access from_least, Access from_most, Access to
   }
 }
 
+void SoftVm::set_storable(BlockRun run, bool storable) noexcept {
+  for (std::uint64_t i = 0; i < run.count; ++i) storable_[run.first.value + i] = storable;
+}
+
+void SoftVm::close(BlockRun run) noexcept {
+  const bool was_storable = storable_[run.first.value];
+  set_storable(run, false);
+  change(run, was_storable ? Access::none : Access::read, Access::write, Access::none);
+}
+
 }  // namespace musubi::vm

@@ -11,7 +11,8 @@ std::uintptr_t align(std::uintptr_t address, std::size_t alignment) {
 
 bool has_same_attributes(const runtime::SegmentRequest& a, const runtime::SegmentRequest& b) {
   return a.block_bytes == b.block_bytes && a.placement == b.placement && a.home == b.home &&
-         a.policy == b.policy && a.element_bytes == b.element_bytes && a.unprotected == b.unprotected;
+         a.policy == b.policy && a.element_bytes == b.element_bytes && a.unprotected == b.unprotected &&
+         a.home_only == b.home_only;
 }
 
 }  // namespace

@@ -67,7 +67,9 @@ bool read_attributes(const musubi_attributes& a, std::size_t bytes, std::uint32_
   const bool is_at = a.placement == MUSUBI_PLACE_AT;
   const bool home_is_right = is_at ? a.home >= 0 && static_cast<std::uint32_t>(a.home) < ranks : a.home == 0;
   if (bytes == 0 || !sizes_are_right || !home_is_right) return false;
-  if (a.policy < 0 || static_cast<std::size_t>(a.policy) >= policy_list.size()) return false;
+  const bool is_home_only = a.policy == MUSUBI_POLICY_HOME_ONLY;
+  const auto policy = static_cast<std::size_t>(is_home_only ? MUSUBI_POLICY_HOME : a.policy);
+  if (a.policy < 0 || policy >= policy_list.size()) return false;
   if (!is_element_right(a, page)) return false;
   switch (a.placement) {
     case MUSUBI_PLACE_CYCLIC:
@@ -95,8 +97,9 @@ bool read_attributes(const musubi_attributes& a, std::size_t bytes, std::uint32_
   request.segment.bytes = bytes + padding;
   request.segment.block_bytes = a.block_bytes;
   request.segment.home = Rank{static_cast<std::uint32_t>(a.home)};
-  request.segment.policy = policy_list[static_cast<std::size_t>(a.policy)].policy;
+  request.segment.policy = policy_list[policy].policy;
   request.segment.unprotected = is_checked;
+  request.segment.home_only = is_home_only && is_checked;
   request.segment.element_bytes = static_cast<std::uint32_t>(a.element_bytes);
   return true;
 }
@@ -154,6 +157,15 @@ MUSUBI_EXPORT int musubi_alloc_with(const musubi_attributes* attributes, size_t 
   }
   *memory = found;
   return MUSUBI_OK;
+}
+
+MUSUBI_EXPORT int musubi_set_home(const void* memory, size_t bytes, int rank) {
+  Job* const job = current_job();
+  if (job == nullptr) return MUSUBI_ERROR_STATE;
+  if (rank < 0 || static_cast<std::uint32_t>(rank) >= job->runtime.ranks()) return MUSUBI_ERROR_ARGUMENT;
+  if (!job->added.contains(memory, bytes)) return MUSUBI_ERROR_ADDRESS;
+  const Rank home{static_cast<std::uint32_t>(rank)};
+  return job->runtime.segments().set_home(memory, bytes, home) ? MUSUBI_OK : MUSUBI_ERROR_ARGUMENT;
 }
 
 // A barrier: no rank allocates the memory again while another rank still uses it.

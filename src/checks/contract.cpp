@@ -133,6 +133,8 @@ extern "C" __attribute__((visibility("hidden"), used)) void musubi_checks_serve(
       return sink->before_overwriting({address, bytes});
     case MUSUBI_CHECKS_ENTRY_WRITTEN:
       return sink->after_writing({address, bytes});
+    case MUSUBI_CHECKS_ENTRY_STORE:
+      return sink->before_storing({address, 1});
     default:
       sink->on_unknown_entry(static_cast<unsigned>(entry));
   }

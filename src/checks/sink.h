@@ -13,6 +13,8 @@ class CheckSink {
  public:
   virtual void before_reading(AddressRange range) noexcept = 0;
   virtual void before_writing(AddressRange range) noexcept = 0;
+  // A store as MUSUBI_CHECKS_NOT_STORABLE allows it.
+  virtual void before_storing(AddressRange range) noexcept = 0;
   virtual void before_overwriting(AddressRange range) noexcept = 0;
   virtual void after_writing(AddressRange range) noexcept = 0;
   // Ends the job: the program calls an entry that has no name.

@@ -76,8 +76,17 @@ Task<bool> Policies::fault(BlockId block, vm::Access wanted) {
 Task<> Policies::overwrite(vm::BlockRun run) {
   return of(run.first).overwrite(run);
 }
+Task<bool> Policies::open_for_stores(BlockId block) {
+  return of(block).open_for_stores(block);
+}
 Task<> Policies::written(vm::BlockRun run) {
   return of(run.first).written(run);
+}
+Task<> Policies::take_home(vm::BlockRun run) {
+  return of(run.first).take_home(run);
+}
+Task<> Policies::set_home(vm::BlockRun run, Rank home) {
+  return of(run.first).set_home(run, home);
 }
 void Policies::set_store_bound(const StoreBound& bound) noexcept {
   for (const auto& policy : policies_) policy->set_store_bound(bound);

@@ -25,7 +25,10 @@ class Policies final : public Protocol {
 
   Task<bool> fault(BlockId block, vm::Access wanted) override;
   Task<> overwrite(vm::BlockRun run) override;
+  Task<bool> open_for_stores(BlockId block) override;
   Task<> written(vm::BlockRun run) override;
+  Task<> take_home(vm::BlockRun run) override;
+  Task<> set_home(vm::BlockRun run, Rank home) override;
   void set_store_bound(const StoreBound& bound) noexcept override;
   Task<> release(Scope scope, bool quiescent) override;
   bool release_at_once(bool quiescent) override;

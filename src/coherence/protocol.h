@@ -78,9 +78,19 @@ class Protocol {
   // another rank that synchronises with it, reads any. A policy may make some of them writable without their
   // present bytes, which are lost; the caller faults for all of them afterwards. By default it does nothing.
   virtual Task<> overwrite(vm::BlockRun /*run*/) { co_return; }
+  // The program is going to store to the block, by checked code that reads nothing of it (Vm::open_stores).
+  // Result: whether it is open for that, or for all writes. If not, the caller faults. By default it does
+  // nothing.
+  virtual Task<bool> open_for_stores(BlockId /*block*/) { co_return false; }
   // A hint: the program will not store to the blocks of `run` before it synchronises next. A policy may send
   // their changes now. By default it does nothing.
   virtual Task<> written(vm::BlockRun /*run*/) { co_return; }
+
+  // Another rank becomes the home of blocks that have fixed homes, in two steps with a barrier before,
+  // between and after; no thread of the job touches the blocks in that time. First the new home takes their
+  // bytes, then every rank is told. By default they do nothing: homes move by themselves, or there are none.
+  virtual Task<> take_home(vm::BlockRun /*run*/) { co_return; }
+  virtual Task<> set_home(vm::BlockRun /*run*/, Rank /*home*/) { co_return; }
 
   // Holds for all stores of this rank's program from now on until the next call; {} (bytes of any width)
   // holds for all code. A bound may become wider only on two conditions: a quiescent release has released

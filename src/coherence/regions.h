@@ -23,5 +23,6 @@ inline constexpr fabric::ProcedureId signature_procedure{4};
 inline constexpr fabric::ProcedureId copy_procedure{5};
 inline constexpr fabric::ProcedureId overwrite_procedure{6};
 inline constexpr fabric::ProcedureId thread_barrier_procedure{7};  // sync/thread_barriers.h
+inline constexpr fabric::ProcedureId packet_procedure{9};          // home_based/packets.h
 
 }  // namespace musubi::coherence

@@ -110,6 +110,16 @@ Task<> Openings::overwrite(AddressRange range, bool siblings) {
   co_await open({&range, 1}, vm::Access::write, siblings);
 }
 
+Task<> Openings::open_for_stores(AddressRange range, bool siblings) {
+  RunsOfRange runs(space_, range);
+  bool all = !flags_.in_use();
+  for (std::optional<vm::BlockRun> run; all && (run = runs.next());) {
+    for (std::uint64_t i = 0; all && i < run->count; ++i)
+      all = co_await protocol_.open_for_stores(BlockId{run->first.value + i});
+  }
+  if (!all) co_await open({&range, 1}, vm::Access::write, siblings);
+}
+
 Task<> Openings::written(AddressRange range) {
   RunsOfRange runs(space_, range);
   while (const std::optional<vm::BlockRun> run = runs.next()) co_await protocol_.written(*run);

@@ -43,6 +43,8 @@ class Openings {
   // Makes them writable. The program is going to store to every byte of `range` before it, or another rank
   // that synchronises with it, reads any: so the blocks that lie wholly inside may lose their bytes.
   Task<> overwrite(AddressRange range, bool siblings);
+  // Makes them open for stores alone, or writable (Vm::open_stores).
+  Task<> open_for_stores(AddressRange range, bool siblings);
   // A hint: the program will not store to the range before it synchronises next.
   Task<> written(AddressRange range);
 

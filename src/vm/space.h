@@ -73,6 +73,8 @@ struct Segment {
   // All accesses are made by code that looks at the states of blocks first (vm/checked): the pages stay open,
   // no fault corrects a wrong state, and a block may be smaller than a page.
   bool unprotected = false;
+  // Of an unprotected segment with fixed homes: blocks may be open for stores alone (Vm::open_stores).
+  bool home_only = false;
   // Used densely: may get huge pages if the kernel is configured for them.
   bool huge_pages = false;
   // Null: the whole segment is in use. Else the blocks in use, one page each; the addresses between them are

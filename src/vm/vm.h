@@ -9,9 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/ids.h"
 
 namespace musubi::vm {
+
+// Blocks that are open for stores alone are full of it; each word that is different has been stored.
+inline constexpr std::uint32_t unwritten = 0xfff5fff5u;
 
 enum class Access : std::uint8_t { none, read, write };
 
@@ -32,6 +36,12 @@ class Vm {
   virtual void upgrade(BlockRun run) noexcept = 0;     // read -> write
   virtual void downgrade(BlockRun run) noexcept = 0;   // write -> read
   virtual void close(BlockRun run) noexcept = 0;       // read or write -> none
+
+  // none -> stores alone, of values of 4 or 8 bytes without an `unwritten` word (src/checks/abi.h): no page
+  // can do that, so only unprotected segments have it. open_write() leads to write, close() back to none.
+  virtual void open_stores(BlockRun /*run*/) noexcept {
+    MUSUBI_CHECK(false, "pages cannot be open for stores alone");
+  }
 
   // none -> write, for good: accesses are no longer watched, the kernel may write there in system calls that
   // were not announced, and no operation may name these blocks again.

@@ -29,12 +29,12 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 from ._collectives import allreduce, broadcast, broadcast_values, reduce
 from ._library import Error, library as _library, require as _require
 from ._locks import Condition, Lock, RWLock
-from ._memory import (empty, free, overwrite, prefetch, prefetch_all, release_range, shared_memory, touch,
-                      zeros)
+from ._memory import (empty, free, overwrite, prefetch, prefetch_all, release_range, set_home, shared_memory,
+                      touch, zeros)
 
 __all__ = ["Condition", "Error", "Job", "Lock", "RWLock", "abort", "allreduce", "attach_thread", "barrier",
            "broadcast", "broadcast_values", "detach_thread", "empty", "finalize", "flush", "free", "init",
-           "overwrite", "part_of", "prefetch", "prefetch_all", "rank", "reduce", "release_range",
+           "overwrite", "part_of", "prefetch", "prefetch_all", "rank", "reduce", "release_range", "set_home",
            "shared_memory", "size", "touch", "zeros"]
 
 

@@ -37,6 +37,7 @@ FUNCTIONS = {
     "musubi_alloc_at": (_pointer, [_int, _size]),
     "musubi_free": (_int, [_pointer]),
     "musubi_alloc_with": (_int, [ctypes.POINTER(Attributes), _size, ctypes.POINTER(_pointer)]),
+    "musubi_set_home": (_int, [_pointer, _size, _int]),
     "musubi_free_with": (_int, [_pointer]),
     "musubi_touch": (_int, [_pointer, _size, _int]),
     "musubi_prefetch": (_int, [_pointer, _size, _int]),

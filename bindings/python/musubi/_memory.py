@@ -6,7 +6,7 @@ import operator
 from ._library import Attributes, Range, library, require
 
 PLACEMENTS = {"cyclic": 0, "block": 1, "at": 2, "first_touch": 3}
-POLICIES = {"migrating": 0, "home": 1, "entry": 2}
+POLICIES = {"migrating": 0, "home": 1, "entry": 2, "home_only": 3}
 
 
 def shared_memory(size, *, placement="cyclic", home=0, policy="migrating", block_bytes=0, alignment=0,
@@ -66,6 +66,12 @@ def _place(array):
 def free(array):
     """Frees memory of shared_memory(), empty() or zeros(). Collective; no rank may use it afterwards."""
     require(library.musubi_free_with(_place(array)[0]))
+
+
+def set_home(array, rank):
+    """`rank` becomes the home of the array, a part of one of shared_memory(), empty() or zeros(). Collective,
+    blocks."""
+    require(library.musubi_set_home(*_place(array), rank))
 
 
 def prefetch(array, writable=False):

@@ -148,6 +148,11 @@ void prefetch_all(std::span<const std::span<T, extent>> ranges) {
   for (const std::span<T, extent>& range : ranges) named.push_back({range.data(), range.size_bytes()});
   require(musubi_prefetch_all(named.data(), named.size(), !std::is_const_v<T>));
 }
+// As musubi_set_home, for a part of one shared_array. Throws error.
+template <class T, std::size_t extent>
+void set_home(std::span<T, extent> elements, int rank) {
+  require(musubi_set_home(elements.data(), elements.size_bytes(), rank));
+}
 // As musubi_check_read and the functions after it: any memory. Block. Throw nothing.
 template <class T, std::size_t extent>
 void check_read(std::span<T, extent> elements) noexcept {

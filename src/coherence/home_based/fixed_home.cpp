@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "coherence/rules/faults.h"
 #include "coherence/rules/permits.h"
+#include "coherence/store/unwritten.h"
 #include "fabric/transfer.h"
 
 namespace musubi::coherence {
@@ -16,11 +17,13 @@ FixedHome::FixedHome(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm,
       vm_(vm),
       counters_(counters),
       store_(space, memory, parameters_, private_parts, counters),
+      packets_(batch_bytes),
       locks_(fabric, grants,
              {words_region, offsetof(BlockWords, owner), sizeof(BlockWords), tail_from_owner,
               reinterpret_cast<std::byte*>(memory.words)},
              remote_lock::LockKey::of_block, parameters.hooks),
-      dirty_(space.blocks_max()) {}
+      dirty_(space.blocks_max()),
+      homes_(space.blocks_max()) {}
 
 Task<bool> FixedHome::fault(BlockId id, vm::Access wanted) {
   auto pass = co_await gate(id).enter();
@@ -31,6 +34,10 @@ Task<bool> FixedHome::fault(BlockId id, vm::Access wanted) {
   count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
   e.habits.wanted = e.habits.wanted || e.habits.was_invalidated;
   e.habits.was_invalidated = false;
+  if (e.copy.state == State::stores_only) {
+    co_await complete(b);
+    co_return true;
+  }
   if (!rules::is_valid(e) && !is_at_home(b)) co_await fetch(b);
   open(b, wanted);
   co_return true;
@@ -60,6 +67,39 @@ Task<> FixedHome::open_without_bytes(BlockId id) {
   b.entry.habits.wanted = false;
   b.entry.published.whole = true;
   open(b, vm::Access::write);
+}
+
+// A policy without packets would compare the block with its twin, and it has none.
+Task<bool> FixedHome::open_for_stores(BlockId id) {
+  auto pass = co_await gate(id).enter();
+  Block b = block(id);
+  Entry& e = b.entry;
+  if (e.copy.state == State::stores_only || e.copy.state == State::writable) co_return true;
+  const bool may = takes_packets() && rules::may_open_for_stores(space_.segment_of(id), e, parameters_);
+  if (!may || is_at_home(b) || store_.has_private_parts(b)) co_return false;
+  count(Counter::blocks_for_stores);
+  e.held = {};
+  e.habits.was_invalidated = false;
+  e.habits.wanted = false;
+  e.habits.idle_releases = 0;
+  fill_with_unwritten(store_, b);
+  e.copy.state = State::stores_only;
+  list(b);
+  vm_.open_stores({id, 1});
+  co_return true;
+}
+
+// Brings the bytes of a block that is open for stores alone: it becomes writable.
+Task<> FixedHome::complete(Block& b) {
+  BufferPool::Buffer remote(store_.scratch());
+  const bool brought = co_await bring(b, remote.data());
+  MUSUBI_CHECK(brought && !is_at_home(b));
+  count(Counter::fetches);
+  count(Counter::fetched_bytes, b.extent.bytes);
+  fill_unwritten_from(store_, b, remote.data());
+  b.entry.copy.state = State::writable;
+  note_copy(b);
+  vm_.open_write({b.id, 1});
 }
 
 // On the list before it is open: another thread may write, and release, at once.
@@ -135,6 +175,7 @@ void FixedHome::invalidate(Block& b) {
   Entry& e = b.entry;
   vm_.close({b.id, 1});
   count(Counter::invalidations);
+  e.copy.late_loads = space_.segment_of(b.id).unprotected && !at_barrier_.load();
   e.habits.was_invalidated = true;
   e.copy.state = rules::is_dirty(e) ? State::invalid_dirty : State::invalid_clean;
 }
@@ -148,6 +189,7 @@ Task<> FixedHome::refresh_all(std::span<const BlockId> blocks) {
 Task<> FixedHome::refresh(BlockId id) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
+  if (b.entry.copy.state == State::stores_only) co_return;
   co_await fetch(b);
   if (!rules::is_valid(b.entry)) {
     const bool dirty = rules::is_dirty(b.entry);
@@ -158,100 +200,11 @@ Task<> FixedHome::refresh(BlockId id) {
   }
 }
 
-// The bytes put become the twin.
-Task<> FixedHome::put_whole(Block& b) {
-  MUSUBI_CHECK(!is_at_home(b) && !store_.has_private_parts(b));
-  store_.copy_to_public(b);
-  count(Counter::twins);
-  Puts puts;
-  puts.add(fabric::put(private_region, b.extent.offset, b.published, b.extent.bytes));
-  b.entry.published.whole = false;
-  co_await publish(b, puts);
-}
-
-// Result: whether there were any. The twin gets the bytes put.
-Task<bool> FixedHome::put_changes(Block& b, Changes::Piece value) {
-  if (b.entry.published.whole) {
-    co_await put_whole(b);
-    co_return true;
-  }
-  BufferPool::Buffer snapshot(store_.scratch());
-  Changes changes(store_, b, snapshot.data(), value);
-  count(Counter::comparisons);
-  Puts puts;
-  while (!collect(changes, b, puts)) {
-    co_await fabric::transfer(fabric_, b.initial_home, puts.steps());
-    puts.clear();
-  }
-  if (puts.empty()) co_return false;
-  co_await publish(b, puts);
-  co_return true;
-}
-
-Task<> FixedHome::release(Scope, bool quiescent) {
-  auto pass = co_await release_gate_.enter();
-  TaskGroup group(parameters_.release_window);
-  for (const BlockId id : dirty_.take()) co_await group.admit(release_block(id, quiescent));
-  for (const BlockId id : pinned_) co_await group.admit(release_block(id, quiescent));
-  co_await group.drain();
-}
-
-// Away from its home a block stays open until it was found unchanged some times.
-Task<> FixedHome::release_block(BlockId id, bool quiescent) {
-  auto pass = co_await gate(id).enter();
-  Block b = block(id);
-  Entry& e = b.entry;
-  e.queues.releases = false;
-  const bool late_stores = rules::has_late_stores(space_.segment_of(id), quiescent);
-  if (is_at_home(b)) co_return co_await release_at_home(b, late_stores);
-  if (!rules::is_dirty(e)) co_return;
-  const bool is_idle = e.habits.idle_releases >= parameters_.downgrade_after_releases;
-  if (e.copy.state == State::writable && is_idle && rules::may_downgrade(late_stores, parameters_)) {
-    vm_.downgrade({id, 1});
-    count(Counter::downgrades);
-    e.copy.state = State::readable_dirty;
-  }
-  // Before other tasks get in: they see it dirty only if it is so again.
-  e.copy.state = rules::when_released(e.copy.state, late_stores, parameters_);
-  const bool changed = co_await put_changes(b);
-  e.habits.idle_releases =
-      changed ? std::uint16_t{0} : static_cast<std::uint16_t>(e.habits.idle_releases + 1);
-  if (changed) count(Counter::releases);
-  if (rules::is_dirty(e)) list(b);
-}
-
-// Sends early what the next release would send; that finds the block unchanged.
-Task<> FixedHome::written(vm::BlockRun run) {
-  return for_each(run, &FixedHome::send_written);
-}
-Task<> FixedHome::send_written(BlockId id) {
-  auto pass = co_await gate(id).enter();
-  Block b = block(id);
-  if (is_at_home(b) || b.entry.copy.pinned || !rules::is_dirty(b.entry)) co_return;
-  const bool changed = co_await put_changes(b);
-  if (changed) count(Counter::releases);
-}
-
-// The home knows only that its program may have written. The block is closed for writing, so the next write
-// faults and leads to a publication. With late stores it stays open, and each release publishes it.
-Task<> FixedHome::release_at_home(Block& b, bool late_stores) {
-  MUSUBI_CHECK(is_at_home(b));
-  const bool is_writable = !b.entry.copy.pinned && b.entry.copy.state == State::writable;
-  const bool stays = !rules::may_downgrade(late_stores, parameters_);
-  if (is_writable && !stays) {
-    vm_.downgrade({b.id, 1});
-    b.entry.copy.state = State::readable_clean;
-  }
-  Puts none;
-  co_await publish(b, none);
-  if (is_writable && stays) list(b);
-}
-
 Task<> FixedHome::modify(BlockId id, Modification& modification) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
   count(Counter::atomics);
-  co_await locks_.lock(id.value, b.initial_home);
+  co_await locks_.lock(id.value, space_.initial_home(id));
   if (is_at_home(b)) {
     modification.apply(b.own);
     Puts none;
@@ -272,6 +225,7 @@ Changes::Piece FixedHome::value_of(const Block& b, const Modification& modificat
 Task<> FixedHome::modify_elsewhere(Block& b, Modification& modification) {
   MUSUBI_CHECK(!is_at_home(b));
   if (b.entry.published.whole) co_await put_whole(b);
+  if (b.entry.copy.state == State::stores_only) co_await complete(b);
   co_await fetch(b);
   if (!rules::is_dirty(b.entry)) store_.copy_to_public(b);
   modification.apply(b.own);

@@ -34,8 +34,11 @@ HomeBased::HomeBased(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm,
                      remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
                      const PrivateParts* private_parts)
     : FixedHome(space, fabric, vm, counters, grants, memory, parameters, private_parts),
+      packet_side_{space, parameters.hooks},
       signature_(*memory.signature),
-      leases_(space.blocks_max()) {}
+      leases_(space.blocks_max()) {
+  fabric.offer(packet_procedure, {&apply_packet, &packet_side_});
+}
 
 // The lease first, then version and bytes. A writer that comes after the lease gets a later time than its
 // end; a writer that came before has raised the version already. If the home's word is not the expected one,
@@ -110,19 +113,22 @@ Task<> HomeBased::publish(Block& b, Puts& puts) {
     publish_at_home(b);
     co_return;
   }
+  PublishedAtHome before{};
+  puts.add(fabric::fetch_add(words_region, version_word(b.id), &before.version, 1));
+  puts.add(fabric::fetch_add(words_region, lease_word(b.id), &before.word, HomeWord::one_tick));
+  co_await fabric::transfer(fabric_, b.initial_home, puts.steps());
+  note_published(b, before);
+}
+
+void HomeBased::note_published(Block& b, const PublishedAtHome& before) {
   Entry& e = b.entry;
   const HomeWord believed{e.known.newest.write_ts.value};
-  std::uint64_t version = 0;
-  std::uint64_t word = 0;
-  puts.add(fabric::fetch_add(words_region, version_word(b.id), &version, 1));
-  puts.add(fabric::fetch_add(words_region, lease_word(b.id), &word, HomeWord::one_tick));
-  co_await fabric::transfer(fabric_, b.initial_home, puts.steps());
-  const HomeWord now{word + HomeWord::one_tick};
+  const HomeWord now{before.word + HomeWord::one_tick};
   e.known.newest.write_ts = LogicalTime{now.raw()};
   // No other rank has released a change since this copy came: it is the new version, and leased. A rank that
   // comes between the two additions shows in the second one, or gets a later time.
-  if (version + 1 == e.held.write_ts.value && word == believed.raw() && believed.is_leased()) {
-    e.held.write_ts = LogicalTime{version + 2};
+  if (before.version + 1 == e.held.write_ts.value && before.word == believed.raw() && believed.is_leased()) {
+    e.held.write_ts = LogicalTime{before.version + 2};
     e.held.read_ts = now.time();
   }
   announce(b, now.time());
@@ -159,6 +165,7 @@ Task<> HomeBased::acquire(SignatureView signature, Audience audience, Scope) {
   if (audience != Audience::everyone) signature_.add_all(signature);
   co_await expire_until(signature.minimum);
   co_await fetches.drain();
+  if (audience == Audience::all_ranks_soon || audience == Audience::everyone) end_barrier();
 }
 
 Task<> HomeBased::acquire_clock(LogicalTime time) {

@@ -32,6 +32,8 @@ class HomeBased final : public FixedHome {
   Task<bool> bring(Block& b, std::byte* target) override;
   Task<bool> bring_nothing(Block& b) override;
   Task<> publish(Block& b, Puts& puts) override;
+  bool takes_packets() const override { return true; }
+  void note_published(Block& b, const PublishedAtHome& before) override;
   void publish_at_home(Block& b);
   void announce(const Block& b, LogicalTime time);
   Task<bool> apply(Notice notice);
@@ -39,6 +41,7 @@ class HomeBased final : public FixedHome {
   Task<bool> expire(BlockId id);
   void watch_lease(const Block& b);
 
+  const PacketSide packet_side_;
   Signature& signature_;
   LeaseQueue leases_;
   std::atomic<std::uint64_t> acquired_{0};  // no copy is held whose lease ended before

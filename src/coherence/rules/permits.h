@@ -1,10 +1,12 @@
 // Rules of permits: on an unprotected segment a thread may have found a block open, and make its access after
 // the block was closed (coherence.md section 11). On pages such an access faults.
 //
-// A late load needs no rule: the bytes that it may read do not change between the check and the load.
+// A late load needs no rule where the bytes that it may read do not change between the check and the load.
+// They do where a block is opened for stores alone, and loses its bytes.
 #pragma once
 
 #include "coherence/core/parameters.h"
+#include "coherence/rules/faults.h"
 #include "coherence/rules/states.h"
 #include "vm/space.h"
 
@@ -25,6 +27,13 @@ constexpr bool may_downgrade(bool late_stores, const Parameters& parameters) {
 constexpr State when_released(State state, bool late_stores, const Parameters& parameters) {
   const bool stays = late_stores && !parameters.hooks.injected(InjectedBug::closed_clean_beside_thread);
   return stays ? state : when_released(state);
+}
+
+// Whether the block may lose its bytes, and be open for stores alone. The copy of a clean block is known to
+// have no late stores.
+constexpr bool may_open_for_stores(const vm::Segment& segment, const Entry& e, const Parameters& parameters) {
+  const bool late_loads = e.copy.late_loads && !parameters.hooks.injected(InjectedBug::stores_beside_load);
+  return segment.home_only && may_open_without_bytes(e) && !late_loads;
 }
 
 }  // namespace musubi::coherence::rules

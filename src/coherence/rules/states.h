@@ -10,13 +10,13 @@ namespace musubi::coherence::rules {
 
 // The program may read it: its pages are open.
 constexpr bool is_valid(const Entry& e) {
-  return e.copy.pinned || (e.copy.state != State::invalid_clean && e.copy.state != State::invalid_dirty);
+  return e.copy.pinned || e.copy.state >= State::readable_clean;
 }
 
 // Private bytes and twin may differ, as far as the state tells.
 constexpr bool is_dirty(const Entry& e) {
   return e.copy.pinned || e.copy.state == State::invalid_dirty || e.copy.state == State::readable_dirty ||
-         e.copy.state == State::writable;
+         e.copy.state == State::writable || e.copy.state == State::stores_only;
 }
 
 // The same, where a release of the present quiescence (0: none) may just have compared them.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "fabric/copy_words.h"
 #include "os/cpu.h"
 
 namespace musubi::fabric {

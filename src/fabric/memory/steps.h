@@ -9,11 +9,6 @@
 
 namespace musubi::fabric {
 
-// Copies memory that other threads access concurrently, so that no aligned piece of 2, 4 or 8 bytes of the
-// shared side is torn, at any alignment of the other side. `shared` is the shared side: `source` or
-// `destination`. The sides do not overlap. Signal-safe.
-void copy_words(void* destination, const void* source, std::size_t bytes, const void* shared) noexcept;
-
 // The target of steps: the memory of a rank, and the procedures of the job.
 struct Target {
   Rank rank;

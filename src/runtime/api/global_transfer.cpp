@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "fabric/memory/steps.h"
+#include "fabric/copy_words.h"
 #include "fabric/transfer.h"
 #include "runtime/threads/thread_executor.h"
 

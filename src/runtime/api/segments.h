@@ -24,6 +24,7 @@ struct SegmentRequest {
   // All accesses are made by compiled code that checks them: no pages protect the segment, and a block has at
   // least unprotected_block_bytes_min bytes. In one memory it is a segment like others.
   bool unprotected = false;
+  bool home_only = false;  // as in vm::Segment; of an unprotected one
 };
 
 inline constexpr std::size_t unprotected_block_bytes_min = 64;
@@ -38,6 +39,11 @@ class Segments {
   // every rank if no address space is left (segments_bytes), the block size is invalid, or the segment may
   // not be unprotected; on this rank alone if the kernel refuses, which the caller tells the other ranks.
   virtual Result<const vm::Segment*> add(const SegmentRequest& request) = 0;
+  // `home` becomes the home of all blocks with a byte of the range. Every rank calls it with the same range,
+  // on one thread; the calls meet as in a barrier, and no other thread touches the range until they end.
+  // Where homes move by themselves it is a barrier. Ends the job if rank 0 gives another range. Errors: no
+  // such rank; not all bytes belong to one segment that was added; a segment of the policy `entry`.
+  virtual Result<void> set_home(const void* address, std::size_t bytes, Rank home) = 0;
   // From the next barrier on, `manager` hands out the copies of the pages that hold these bytes, and receives
   // all their updates. Any rank, any thread; of several ranks' requests before one barrier the highest rank's
   // wins, of one rank's the last. Errors: no such rank; not all bytes belong to one segment of the policy

@@ -77,8 +77,16 @@ void JobChecks::written(AddressRange range) {
 }
 
 void JobChecks::objects_opened() {
-  const auto granule = checks::common_granule(checks::checked_objects());
+  const std::uint64_t loaded = checks::objects_loaded();
+  if (loaded_.exchange(loaded) == loaded) return;
+  const auto objects = checks::checked_objects();
+  const auto granule = checks::common_granule(objects);
   if (!granule) job_.abort(1, granule.error().message);
+  if (!std::ranges::any_of(job_.plan.space.segments(), &vm::Segment::unprotected)) return;
+  if (const auto all = checks::check_all_accesses(objects); !all)
+    job_.abort(
+        1, "the program has opened a library after it allocated memory whose accesses are checked by code: " +
+               all.error().message + ", or let pages protect the memory");
 }
 
 void JobChecks::before_reading(AddressRange range) noexcept {
@@ -88,6 +96,14 @@ void JobChecks::before_reading(AddressRange range) noexcept {
 void JobChecks::before_writing(AddressRange range) noexcept {
   if (verification_ != nullptr) verification_->before_check(range, vm::Access::write);
   open(range, vm::Access::write);
+}
+void JobChecks::before_storing(AddressRange range) noexcept {
+  const vm::Segment* const segment = job_.plan.space.segment_around(range.begin);
+  if (job_.one_memory || segment == nullptr || !segment->home_only) return before_writing(range);
+  if (openings_.is_open(range, vm::Access::write)) return;
+  const Traced traced(Event::opening);
+  room_.before_opening(std::min(range.bytes, batch_bytes_));
+  run([&](bool siblings) { return openings_.open_for_stores(range, siblings); });
 }
 // The bytes of a hidden block may not be dropped without a look at its state.
 void JobChecks::before_overwriting(AddressRange range) noexcept {

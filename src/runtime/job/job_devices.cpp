@@ -12,6 +12,8 @@ namespace musubi::runtime {
 
 static_assert(vm::StateTable::not_readable == MUSUBI_CHECKS_NOT_READABLE);
 static_assert(vm::StateTable::not_writable == MUSUBI_CHECKS_NOT_WRITABLE);
+static_assert(vm::unwritten == MUSUBI_CHECKS_UNWRITTEN);
+static_assert(vm::StateTable::not_storable == MUSUBI_CHECKS_NOT_STORABLE);
 static_assert(vm::StateTable::address_bits == MUSUBI_CHECKS_ADDRESS_BITS);
 
 vm::SignalVerdict SharedRegions::on_signal(int signal, const siginfo_t& information, ucontext_t&) noexcept {

@@ -178,7 +178,7 @@ JobRuntime::Parts::Parts(JobContext& job, JobDevices& devices, StaticData& stati
       statistics(job, words, synchronization, races, devices.vm_driver()),
       ending(job, devices.fabric(), statistics),
       global_memory(devices.fabric(), devices.files().global(), job.plan.global_bytes),
-      segments(job, devices, synchronization, page_managers),
+      segments(job, devices, threads, protocol, synchronization, page_managers),
       service(job, devices, messages, calls, ending) {}
 
 JobRuntime::~JobRuntime() {

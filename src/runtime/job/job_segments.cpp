@@ -17,7 +17,7 @@ std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
 }
 
 // Marks the payload of this call: a rank at another call gets rank 0's payload without the mark.
-constexpr std::uint64_t mark_of_segments = 0x5e67;
+constexpr std::uint64_t mark_of_segments = 0x5e67, mark_of_homes = 0x403e;
 
 BarrierPayload payload_of(const vm::Segment& segment) {
   return {mark_of_segments,
@@ -25,8 +25,9 @@ BarrierPayload payload_of(const vm::Segment& segment) {
           segment.block_bytes,
           segment.slice_bytes,
           std::uint64_t{segment.element_bytes} << 32 | segment.home.value,
-          std::uint64_t{segment.unprotected} << 24 | static_cast<std::uint64_t>(segment.initial_home) << 16 |
-              std::uint64_t{segment.policy} << 8 | segment.merge_unit};
+          std::uint64_t{segment.home_only} << 25 | std::uint64_t{segment.unprotected} << 24 |
+              static_cast<std::uint64_t>(segment.initial_home) << 16 | std::uint64_t{segment.policy} << 8 |
+              segment.merge_unit};
 }
 
 }  // namespace
@@ -43,6 +44,7 @@ vm::Segment JobSegments::segment_for(const SegmentRequest& request) const {
   segment.bytes = round_up(request.bytes, page);
   segment.block_bytes = block_bytes_of(request);
   segment.unprotected = request.unprotected && !job_.one_memory;
+  segment.home_only = request.home_only && segment.unprotected;
   if (job_.one_memory) segment.block_bytes = std::max(segment.block_bytes, page);
   segment.base = round_up(next_.load() + page, std::max(segment.block_bytes, page));
   segment.initial_home = request.placement;
@@ -156,9 +158,41 @@ Result<const vm::Segment*> JobSegments::add(const SegmentRequest& request) {
   if (mapped && job_.one_memory) mapped = devices_.leave_open(index);
   if (added.unprotected) devices_.checked_vm()->cover(added);
   if (!mapped) job_.abort(1, mapped.error().message);
+  meet();
+  return &added;
+}
+
+void JobSegments::meet() {
   BarrierPayload nothing{};
   synchronization_.barrier(nothing);
-  return &added;
+}
+
+Result<void> JobSegments::set_home(const void* address, std::size_t bytes, Rank home) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  const BarrierPayload own{mark_of_homes, begin, bytes, home.value};
+  BarrierPayload first = own;
+  synchronization_.barrier(first);
+  if (first != own)
+    job_.abort(1, "rank " + std::to_string(job_.self.value) +
+                      " sets the home of other memory than rank 0, or rank 0 is in another collective call: "
+                      "every rank makes the same collective calls in the same order");
+  if (home.value >= job_.ranks)
+    return Error{"rank " + std::to_string(home.value) + " cannot be a home: the job has " +
+                 std::to_string(job_.ranks) + " ranks"};
+  const vm::Segment* const segment = job_.plan.space.segment_at(begin);
+  const bool is_inside = segment != nullptr && begin >= job_.plan.added_base &&
+                         segment->policy != number_of(coherence::Policy::entry) &&
+                         bytes <= segment->base + segment->bytes - begin;
+  if (!is_inside) return Error{"homes are set in memory that was added, of another policy than entry"};
+  if (bytes == 0 || job_.one_memory) return {};
+  const std::uint64_t from = (begin - segment->base) / segment->block_bytes;
+  const std::uint64_t to = (begin + bytes - 1 - segment->base) / segment->block_bytes;
+  const vm::BlockRun run{BlockId{segment->first_block.value + from}, to - from + 1};
+  if (home == job_.self) threads_.executor().run(protocol_.take_home(run));
+  meet();
+  threads_.executor().run(protocol_.set_home(run, home));
+  meet();
+  return {};
 }
 
 }  // namespace musubi::runtime

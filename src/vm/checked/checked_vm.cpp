@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace musubi::vm {
 
 void CheckedVm::open_read(BlockRun run) noexcept {
@@ -29,22 +31,28 @@ void CheckedVm::leave_open(BlockRun run) noexcept {
   allow(run, Access::write);
 }
 
+// For `states_` the block is closed: they tell of reads, and of writes that may be followed by reads.
+void CheckedVm::open_stores(BlockRun run) noexcept {
+  MUSUBI_CHECK(!has_pages(run));
+  set_table(run, StateTable::open_for_stores);
+}
+
 // A thread that has found the table closed looks at `states_` next, which must not allow more.
 void CheckedVm::allow(BlockRun run, Access access) noexcept {
-  set_table(run, access);
+  set_table(run, StateTable::state_of(access));
   states_.set(run, access);
 }
 void CheckedVm::forbid(BlockRun run, Access access) noexcept {
   states_.set(run, access);
-  set_table(run, access);
+  set_table(run, StateTable::state_of(access));
 }
 
-void CheckedVm::set_table(BlockRun run, Access access) noexcept {
+void CheckedVm::set_table(BlockRun run, std::uint8_t state) noexcept {
   const Segment& segment = space_.segment_of(run.first);
   cover(segment);
   const std::size_t begin = (run.first.value - segment.first_block.value) * segment.block_bytes;
   const std::size_t bytes = std::min(run.count * segment.block_bytes, segment.bytes - begin);
-  table_.set({segment.base + begin, bytes}, access);
+  table_.set({segment.base + begin, bytes}, state);
 }
 
 // Before the first block of a segment opens. Addresses between the parts of a segment are not shared.
@@ -53,9 +61,8 @@ void CheckedVm::cover(const Segment& segment) noexcept {
   bool& is_covered = covered_[space_.index_of(segment)];
   if (is_covered) return;
   table_.cover({segment.base, segment.bytes});
-  const bool is_filled = segment.unprotected || (segment.parts == nullptr && !segment.holds_stacks &&
-                                                 segment.bytes <= filled_bytes_max);
-  if (is_filled) table_.set({segment.base, segment.bytes}, Access::none);
+  if (segment.unprotected || (segment.parts == nullptr && !segment.holds_stacks))
+    table_.close({segment.base, segment.bytes});
   is_covered = true;
 }
 

@@ -1,5 +1,5 @@
 ; MODES: udsm
-; GRANULE: 64
+; OPTIONS: granule=64
 ; The states of granules of 64 bytes: one granule holds a hull of 64 bytes, and no wider one.
 ; CHECK-LABEL: define void @neighbours
 ; CHECK: lshr i64 %{{[0-9]+}}, 6

@@ -6,7 +6,7 @@
 #include "../checks_by_hand.h"
 #include "checks.h"
 
-NOTE(1, 6, 3);
+NOTE(MUSUBI_CHECKS_ABI, 6, 3);
 
 enum { bytes = 100000, words = bytes / 8 };
 
@@ -17,8 +17,9 @@ static uint64_t read_word(const volatile uint64_t* word) {
   if ((state(word) & MUSUBI_CHECKS_NOT_READABLE) != 0) CALL_ENTRY(MUSUBI_CHECKS_ENTRY_READ, word, 0L);
   return *word;
 }
+/* No value here has the word UNWRITTEN. */
 static void write_word(volatile uint64_t* word, uint64_t value) {
-  if ((state(word) & MUSUBI_CHECKS_NOT_WRITABLE) != 0) CALL_ENTRY(MUSUBI_CHECKS_ENTRY_WRITE, word, 0L);
+  if ((state(word) & MUSUBI_CHECKS_NOT_STORABLE) != 0) CALL_ENTRY(MUSUBI_CHECKS_ENTRY_STORE, word, 0L);
   *word = value;
 }
 
@@ -66,6 +67,38 @@ static void collect(uint64_t* memory) {
   BARRIER();
 }
 
+/* The functions read words that another rank has written and this one has never opened: where it is not their
+ * home, it has old bytes of them. */
+static void collect_from_others(uint64_t* memory) {
+  enum { count = 32, first = 1000 };
+  for (int root = 0; root < ranks; ++root) {
+    uint64_t* const sent = memory + first + count * root;
+    if (rank == (root + 1) % ranks) {
+      for (uint64_t i = 0; i < count; ++i) write_word(sent + i, 9000 + 100 * (uint64_t)root + i);
+    }
+    BARRIER();
+    CHECK(musubi_broadcast_values(sent, count * 8, root) == MUSUBI_OK);
+    for (uint64_t i = 0; i < count; ++i) CHECK(read_word(sent + i) == 9000 + 100 * (uint64_t)root + i);
+    BARRIER();
+  }
+  uint64_t* const given = memory + first + count * (ranks + (rank + 1) % ranks);
+  uint64_t* const own = memory + first + count * (ranks + rank);
+  for (uint64_t i = 0; i < count; ++i) write_word(given + i, i + 1);
+  BARRIER();
+  CHECK(musubi_allreduce(own, count, MUSUBI_UINT64, MUSUBI_SUM) == MUSUBI_OK);
+  for (uint64_t i = 0; i < count; ++i) CHECK(read_word(own + i) == (i + 1) * (uint64_t)ranks);
+  BARRIER();
+  for (uint64_t i = 0; i < 8; ++i) {
+    if (rank == ranks - 1) write_word(memory + 2000 + 8 * i, (uint64_t)memory + i);
+    BARRIER();
+    void* other = NULL;
+    void** const pointer = rank == 0 ? (void**)(memory + 2000 + 8 * i) : &other;
+    CHECK(musubi_broadcast(pointer) == MUSUBI_OK);
+    CHECK(rank == 0 || other == (char*)memory + i);
+    BARRIER();
+  }
+}
+
 static void pass_to_kernel(uint64_t* memory) {
   int ends[2];
   CHECK(pipe(ends) == 0);
@@ -87,26 +120,32 @@ static void pass_to_kernel(uint64_t* memory) {
   }
 }
 
+static void use_memory(size_t block, int policy) {
+  musubi_attributes attributes = {0};
+  attributes.block_bytes = block;
+  attributes.policy = policy;
+  attributes.checks = MUSUBI_CHECKED_BY_CODE;
+  void* memory = NULL;
+  CHECK(musubi_alloc_with(&attributes, bytes, &memory) == MUSUBI_OK);
+  share(memory, block);
+  collect(memory);
+  collect_from_others(memory);
+  copy_globally(memory);
+  CHECK(musubi_atomic_fetch_add_64((uint64_t*)memory + 200, 1, NULL) == MUSUBI_OK);
+  BARRIER();
+  pass_to_kernel(memory);
+  CHECK(musubi_free_with(memory) == MUSUBI_OK);
+  attributes.policy = MUSUBI_POLICY_ENTRY;
+  CHECK(musubi_alloc_with(&attributes, bytes, &memory) == MUSUBI_ERROR_ARGUMENT);
+}
+
 int main(int argc, char** argv) {
   (void)join_job(argc, argv);
   CHECK(ginit(1 << 16) == 0);
   BARRIER();
   for (size_t block = MUSUBI_CHECKED_BLOCK_BYTES_MIN; block <= 4096; block *= 4) {
-    musubi_attributes attributes = {0};
-    attributes.block_bytes = block;
-    attributes.policy = MUSUBI_POLICY_HOME;
-    attributes.checks = MUSUBI_CHECKED_BY_CODE;
-    void* memory = NULL;
-    CHECK(musubi_alloc_with(&attributes, bytes, &memory) == MUSUBI_OK);
-    share(memory, block);
-    collect(memory);
-    copy_globally(memory);
-    CHECK(musubi_atomic_fetch_add_64((uint64_t*)memory + 200, 1, NULL) == MUSUBI_OK);
-    BARRIER();
-    pass_to_kernel(memory);
-    CHECK(musubi_free_with(memory) == MUSUBI_OK);
-    attributes.policy = MUSUBI_POLICY_ENTRY;
-    CHECK(musubi_alloc_with(&attributes, bytes, &memory) == MUSUBI_ERROR_ARGUMENT);
+    use_memory(block, MUSUBI_POLICY_HOME);
+    use_memory(block, MUSUBI_POLICY_HOME_ONLY);
   }
   return musubi_finalize(0);
 }

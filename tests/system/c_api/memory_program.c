@@ -25,7 +25,7 @@ static void attributes(void) {
   static const size_t blocks[] = {0, 4096, 65536, MUSUBI_BLOCK_BYTES_MAX};
   uint64_t salt = 0;
   for (int placement = MUSUBI_PLACE_CYCLIC; placement <= MUSUBI_PLACE_FIRST_TOUCH; ++placement) {
-    for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_ENTRY; ++policy) {
+    for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_HOME_ONLY; ++policy) {
       if (placement == MUSUBI_PLACE_FIRST_TOUCH && policy != MUSUBI_POLICY_MIGRATING) continue;
       for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; ++i) {
         const int home = placement == MUSUBI_PLACE_AT ? ranks - 1 : 0;
@@ -69,7 +69,7 @@ static void attributes_refused(void) {
                                      {0, 0, MUSUBI_PLACE_AT, ranks, 0, 0, 0},
                                      {0, 0, MUSUBI_PLACE_AT, -1, 0, 0, 0},
                                      {0, 0, MUSUBI_PLACE_CYCLIC, 1, 0, 0, 0},
-                                     {0, 0, 0, 0, 3, 0, 0},
+                                     {0, 0, 0, 0, 4, 0, 0},
                                      {0, 0, 0, 0, -1, 0, 0},
                                      {0, 0, 0, 0, MUSUBI_POLICY_HOME, 2, 0},
                                      {0, 0, 0, 0, MUSUBI_POLICY_HOME, -1, 0},
@@ -89,6 +89,30 @@ static void attributes_refused(void) {
   CHECK(musubi_free_with(right + 16) == MUSUBI_ERROR_ADDRESS);
   CHECK(musubi_free_with(right) == MUSUBI_OK && musubi_free_with(right) == MUSUBI_ERROR_ADDRESS);
   CHECK(musubi_touch(right, 1, 0) == MUSUBI_ERROR_ADDRESS);
+}
+
+/* Memory whose home goes from rank to rank, in whole and in part; between the moves all ranks write. */
+static void homes(void) {
+  for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_HOME_ONLY; ++policy) {
+    uint64_t* const memory = with((musubi_attributes){0, 4096, MUSUBI_PLACE_BLOCK, 0, policy, 0, 0}, bytes);
+    if (policy == MUSUBI_POLICY_ENTRY) {
+      CHECK(musubi_set_home(memory, bytes, 0) == MUSUBI_ERROR_ARGUMENT);
+      continue;
+    }
+    CHECK(musubi_set_home(memory, bytes, ranks) == MUSUBI_ERROR_ARGUMENT);
+    CHECK(musubi_set_home(memory, bytes, -1) == MUSUBI_ERROR_ARGUMENT);
+    CHECK(musubi_set_home(&ranks, 1, 0) == MUSUBI_ERROR_ADDRESS);
+    for (int turn = 0; turn < 2 * ranks; ++turn) {
+      share(memory, (uint64_t)(turn + 1));
+      CHECK(musubi_set_home(memory + 600 * turn, bytes / 2, turn % ranks) == MUSUBI_OK);
+      for (int i = 0; i < words; ++i) CHECK(memory[i] == (uint64_t)(turn + 1) * 1000003 + (uint64_t)i);
+      BARRIER();
+      CHECK(musubi_atomic_fetch_add_64(memory, 1, NULL) == MUSUBI_OK);
+      BARRIER();
+      CHECK(memory[0] == (uint64_t)(turn + 1) * 1000003 + (uint64_t)ranks);
+      BARRIER();
+    }
+  }
 }
 
 enum { sections = 40, places = 500 };
@@ -221,7 +245,7 @@ static void prefetch_all(void) {
   CHECK(musubi_prefetch_all(ranges, 1, 0) == MUSUBI_ERROR_ADDRESS);
   CHECK(musubi_prefetch_all(NULL, 1, 0) == MUSUBI_ERROR_ADDRESS);
   CHECK(musubi_prefetch_all(NULL, 0, 0) == MUSUBI_OK);
-  for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_ENTRY; ++policy) {
+  for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_HOME_ONLY; ++policy) {
     char* const memory =
         (char*)with((musubi_attributes){0, 4096, MUSUBI_PLACE_CYCLIC, 0, policy, 0, 0}, bytes);
     const size_t pages = bytes / 4096;
@@ -245,7 +269,7 @@ static void checks(void) {
   musubi_check_written(local, sizeof local);
   musubi_check_read(NULL, SIZE_MAX);
   musubi_check_write(local, SIZE_MAX);
-  for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_ENTRY; ++policy) {
+  for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_HOME_ONLY; ++policy) {
     uint64_t* const memory = with((musubi_attributes){0, 4096, MUSUBI_PLACE_CYCLIC, 0, policy, 0, 0}, bytes);
     const int begin = 700, end = words - 300;
     if (rank == 0) {
@@ -329,6 +353,7 @@ int main(int argc, char** argv) {
                                            {"at_a_rank", at_a_rank},
                                            {"aligned", aligned},
                                            {"prefetch", prefetch},
+                                           {"homes", homes},
                                            {"prefetch_all", prefetch_all},
                                            {"checks", checks},
                                            {"release_range", release_range},

@@ -5,7 +5,7 @@
 
 #include "../checks_by_hand.h"
 
-NOTE(1, 12, 1);
+NOTE(MUSUBI_CHECKS_ABI, 12, 1);
 
 enum { parts = 16, part_bytes = 1 << 20 };
 static char array[parts][part_bytes] __attribute__((aligned(1 << 20)));

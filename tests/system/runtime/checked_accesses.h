@@ -27,4 +27,13 @@ inline void write(volatile std::uint64_t* word, std::uint64_t value) {
   *word = value;
 }
 
+// As a store of memory that may be open for stores alone.
+inline void store(volatile std::uint64_t* word, std::uint64_t value) {
+  if ((state(word) & MUSUBI_CHECKS_NOT_STORABLE) != 0) call<MUSUBI_CHECKS_ENTRY_STORE>(word, 0);
+  const bool is_unwritten =
+      static_cast<std::uint32_t>(value) == MUSUBI_CHECKS_UNWRITTEN || value >> 32 == MUSUBI_CHECKS_UNWRITTEN;
+  if (is_unwritten) call<MUSUBI_CHECKS_ENTRY_WRITE>(word, 0);
+  *word = value;
+}
+
 }  // namespace musubi::test

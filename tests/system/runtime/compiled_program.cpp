@@ -9,7 +9,7 @@
 #include "tests/system/runtime/checked_accesses.h"
 
 NOTE(CONTRACT, GRANULE, 3);
-NOTE(1, 9, 3);
+NOTE(MUSUBI_CHECKS_ABI, 9, 3);
 
 using namespace musubi;
 using namespace musubi::test;
@@ -108,7 +108,7 @@ void checked() {
   std::uint64_t* const word = own_word();
   for (std::uint64_t turn = 2; turn < 6; ++turn) {
     expect("state after a synchronisation", state(word),
-           MUSUBI_CHECKS_NOT_READABLE | MUSUBI_CHECKS_NOT_WRITABLE);
+           MUSUBI_CHECKS_NOT_READABLE | MUSUBI_CHECKS_NOT_WRITABLE | MUSUBI_CHECKS_NOT_STORABLE);
     expect("a word", read(word), turn - 1);
     write(word, turn);
     *const_cast<volatile std::uint64_t*>(word) = turn;

@@ -14,7 +14,7 @@
 #include "tests/system/runtime/checked_accesses.h"
 
 #ifndef WHY_NOT
-NOTE(1, GRANULE, 3);
+NOTE(MUSUBI_CHECKS_ABI, GRANULE, 3);
 #else
 NOTE_OF(1, GRANULE, MODE, 0, WHY_NOT);
 #endif
@@ -34,10 +34,13 @@ runtime::SegmentRequest request_of(vm::InitialHome placement) {
   request.policy = coherence::Policy::home_based;
   return request;
 }
-std::uint64_t* add(vm::InitialHome placement = vm::InitialHome::cyclic) {
-  auto added = job->segments().add(request_of(placement));
+std::uint64_t* add(const runtime::SegmentRequest& request) {
+  auto added = job->segments().add(request);
   if (!added) job->ending().abort(1, added.error().message);
   return reinterpret_cast<std::uint64_t*>(added.value()->base);
+}
+std::uint64_t* add(vm::InitialHome placement = vm::InitialHome::cyclic) {
+  return add(request_of(placement));
 }
 std::uint64_t pages_used() {
   return job->counters().get(Counter::fault_signals) + job->counters().get(Counter::protection_changes);
@@ -70,6 +73,79 @@ void ranges() {
     for (std::size_t i = 3; i < words - 2; ++i) expect("a word", memory[i], turn + i);
     expect("the first word", memory[0], 0);
     expect("the last word", memory[words - 1], 0);
+    meet();
+  }
+}
+
+// Values of which some look as if nothing had been stored, in whole or in half.
+std::uint64_t scattered_value(std::uint64_t turn, std::size_t i) {
+  constexpr std::uint64_t low = MUSUBI_CHECKS_UNWRITTEN, high = low << 32;
+  const std::uint64_t value = turn * 1000003 + i;
+  if (turn % 2 == 1) return value;
+  return i % 3 == 0 ? value << 32 | low : i % 3 == 1 ? high | value : high | low;
+}
+
+// Each rank stores to words all over the memory, and reads those of which it is the home: no block is
+// fetched.
+void scatter() {
+  auto request = request_of(vm::InitialHome::slices);
+  request.home_only = true;
+  std::uint64_t* const memory = add(request);
+  const std::uint32_t ranks = job->ranks(), self = job->self().value;
+  const std::size_t slice = (bytes / block_bytes + ranks - 1) / ranks * block_bytes / sizeof(std::uint64_t);
+  constexpr std::uint64_t turns = 6;
+  for (std::uint64_t turn = 1; turn <= turns; ++turn) {
+    const std::uint64_t fetches = job->counters().get(Counter::fetches);
+    for (std::size_t i = (self + turn) % ranks; i < words; i += ranks) {
+      const std::size_t target = i * 4099 % words;
+      store(memory + target, scattered_value(turn, target));
+    }
+    if (turn % 2 == 1) expect("blocks fetched for stores", job->counters().get(Counter::fetches), fetches);
+    if (job->counters().get(Counter::blocks_for_stores) == 0) expect("blocks opened for stores", 0, 1);
+    meet();
+    const std::size_t begin = turn == turns ? 0 : std::min(words, self * slice);
+    const std::size_t end = turn == turns ? words : std::min(words, begin + slice);
+    for (std::size_t i = begin; i < end; ++i) expect("a word", read(memory + i), scattered_value(turn, i));
+    meet();
+  }
+}
+
+// The changes of many blocks go to their home in few batches.
+void packets() {
+  std::uint64_t* const memory = add(vm::InitialHome::one_rank);
+  const std::size_t step = block_bytes / sizeof(std::uint64_t), blocks = bytes / block_bytes;
+  for (std::uint64_t turn = 1; turn <= 3; ++turn) {
+    if (job->self().value == 1) {
+      for (std::size_t i = 0; i < words; i += step / 2) write(memory + i, turn + i);
+      const std::uint64_t operations = job->counters().get(Counter::remote_operations);
+      job->synchronization().release_range(memory, bytes);
+      if (job->counters().get(Counter::remote_operations) > operations + blocks / 32 + 1)
+        expect("batches of a release", job->counters().get(Counter::remote_operations), operations);
+    }
+    meet();
+    for (std::size_t i = 0; i < words; i += step / 2) expect("a word", read(memory + i), turn + i);
+    meet();
+  }
+}
+
+// A rank that has become the home of what it writes sends nothing for it, and the others send their changes
+// there.
+void homes() {
+  std::uint64_t* const memory = add();
+  const std::uint32_t ranks = job->ranks(), self = job->self().value;
+  for (std::uint64_t turn = 1; turn <= 6; ++turn) {
+    const std::uint32_t home = static_cast<std::uint32_t>(turn) % ranks;
+    if (!job->segments().set_home(memory, bytes, Rank{home})) expect("an error", 1, 0);
+    const std::uint64_t operations = job->counters().get(Counter::remote_operations);
+    if (self == home) {
+      for (std::size_t i = 0; i < words; ++i) write(memory + i, turn + i);
+      job->synchronization().release_range(memory, bytes);
+      expect("remote operations of a home", job->counters().get(Counter::remote_operations), operations);
+    }
+    meet();
+    for (std::size_t i = self; i < words; i += ranks) write(memory + i, read(memory + i) * 2);
+    meet();
+    for (std::size_t i = 0; i < words; ++i) expect("a word", read(memory + i), 2 * (turn + i));
     meet();
   }
 }
@@ -300,6 +376,9 @@ int main(int, char** arguments) {
                             {"locks", without_pages<locks>},
                             {"threads", without_pages<threads>},
                             {"late_stores", without_pages<late_stores>},
+                            {"scatter", without_pages<scatter>},
+                            {"homes", without_pages<homes>},
+                            {"packets", without_pages<packets>},
                             {"system_calls", without_pages<system_calls>},
                             {"children", without_pages<children>},
                             {"used_up", without_pages<used_up>},

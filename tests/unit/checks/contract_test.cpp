@@ -27,6 +27,7 @@ class Sink final : public CheckSink {
  public:
   void before_reading(AddressRange range) noexcept override { note('r', range); }
   void before_writing(AddressRange range) noexcept override { note('w', range); }
+  void before_storing(AddressRange range) noexcept override { note('s', range); }
   void before_overwriting(AddressRange range) noexcept override { note('o', range); }
   void after_writing(AddressRange range) noexcept override { note('a', range); }
   [[noreturn]] void on_unknown_entry(unsigned entry) noexcept override {
@@ -162,7 +163,7 @@ TEST_F(Contract, AnEntryKeepsRegistersAndErrno) {
   constexpr std::size_t rsi = 4, rdi = 5;
   const std::uintptr_t address = before.general[rdi];
   const std::size_t bytes = before.general[rsi];
-  for (const unsigned entry : {0u, 1u, 2u, 3u, 4u, 5u}) {
+  for (const unsigned entry : {0u, 1u, 2u, 3u, 4u, 5u, 6u}) {
     errno = 5;
     const Registers after = call_with(entry, before);
     EXPECT_EQ(errno, 5);
@@ -173,7 +174,8 @@ TEST_F(Contract, AnEntryKeepsRegistersAndErrno) {
                                             {'r', address, bytes},
                                             {'w', address, bytes},
                                             {'o', address, bytes},
-                                            {'a', address, bytes}}));
+                                            {'a', address, bytes},
+                                            {'s', address, 1}}));
 }
 
 TEST_F(Contract, WithoutASinkAndInAChildEntriesReturn) {
@@ -191,7 +193,7 @@ TEST_F(Contract, WithoutASinkAndInAChildEntriesReturn) {
 }
 
 TEST_F(Contract, AnEntryWithoutANameEndsTheProgram) {
-  for (const unsigned entry : {6u, MUSUBI_CHECKS_ENTRIES - 1u}) {
+  for (const unsigned entry : {7u, MUSUBI_CHECKS_ENTRIES - 1u}) {
     const pid_t child = ::fork();
     if (child == 0) {
       attach(sink_);

@@ -1,4 +1,4 @@
-#include "fabric/memory/steps.h"
+#include "fabric/copy_words.h"
 
 #include <algorithm>
 #include <cstdint>
