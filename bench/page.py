@@ -6,6 +6,7 @@ import shlex
 import statistics
 
 import alternate
+import modes
 import rows
 from alternate import Candidate
 from hosts import by_mpi, by_musubi
@@ -134,7 +135,9 @@ def insert_into_readme(path, measured):
 
 def write(root, measured, notes, rounds):
     """Writes both below `root`. Result: the programs of which a command failed."""
-    (root / "docs" / "results.md").write_text(page(measured, notes, rounds), encoding="utf-8")
+    path = root / "docs" / "results.md"
+    kept = modes.kept_section(path)
+    path.write_text(page(measured, notes, rounds) + (f"\n{kept}" if kept else ""), encoding="utf-8")
     insert_into_readme(root / "README.md", measured)
     return [f"{group.key}, {candidate.name}: {candidate.failure}"
             for group in measured for candidate in group.candidates if candidate.failure]

@@ -8,6 +8,7 @@ import shlex
 
 import far_rows
 import model_rows
+import modes
 import network_rows
 from alternate import Candidate, wall_time
 from programs import PROGRAMS, TASKS
@@ -461,6 +462,7 @@ class Suite:
             *far_rows.groups(self),
             *network_rows.groups(self),
             *model_rows.groups(self),
+            *modes.groups(self),
             self.start(),
         ]
 
