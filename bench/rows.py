@@ -7,6 +7,7 @@ import re
 import shlex
 
 import far_rows
+import mode_rows
 import model_rows
 import network_rows
 from alternate import Candidate, wall_time
@@ -461,6 +462,7 @@ class Suite:
             *far_rows.groups(self),
             *network_rows.groups(self),
             *model_rows.groups(self),
+            *mode_rows.groups(self),
             self.start(),
         ]
 
