@@ -331,10 +331,11 @@ Task<> Program::barrier(Actor& actor, std::uint32_t episode) {
   change_segments(episode);
 }
 
-// Every thread of the job takes part; the first of each node works for it.
+// Every thread of the job takes part; the first of each node works for it. Some have left the barrier, and
+// may have changed the late segments.
 Task<> Program::move_homes(Actor& actor, std::uint32_t episode) {
   Random random(configuration_.seed + 0x403e + episode);
-  const BlockId block = live_[random.below(live_.size())];
+  const BlockId block = live_[random.below(early_blocks_)];
   const Rank home{static_cast<std::uint32_t>(random.below(cluster_.size()))};
   if (configuration_.outsiders != 0 || !random.chance(configuration_.moves_percent) ||
       !cluster_.has_fixed_home(block) ||

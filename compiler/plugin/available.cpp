@@ -13,8 +13,9 @@ std::optional<Interval> joined(const Interval& a, const Interval& b) {
   return hull;
 }
 
-bool Facts::hold(unsigned key, const Interval& interval, bool writes) const {
-  const Intervals& intervals = writes ? writable_ : readable_;
+bool Facts::hold(unsigned key, const Interval& interval, Permission permission) const {
+  const Intervals& stored = permission == Permission::store ? storable_ : writable_;
+  const Intervals& intervals = permission == Permission::read ? readable_ : stored;
   const auto found = intervals.find(key);
   return found != intervals.end() && found->second.contains(interval);
 }
@@ -25,13 +26,15 @@ void Facts::add_to(Intervals& intervals, unsigned key, const Interval& interval)
     place->second = joined(place->second, interval).value_or(interval);
 }
 
-void Facts::add(unsigned key, const Interval& interval, bool writes) {
-  add_to(readable_, key, interval);
-  if (writes) add_to(writable_, key, interval);
+void Facts::add(unsigned key, const Interval& interval, Permission permission) {
+  if (permission != Permission::store) add_to(readable_, key, interval);
+  if (permission != Permission::read) add_to(storable_, key, interval);
+  if (permission == Permission::write) add_to(writable_, key, interval);
 }
 
 void Facts::clear() {
   readable_.clear();
+  storable_.clear();
   writable_.clear();
 }
 
@@ -52,14 +55,15 @@ bool Facts::meet(Intervals& intervals, const Intervals& others) {
 
 bool Facts::meet(const Facts& other) {
   const bool readable = meet(readable_, other.readable_);
-  return meet(writable_, other.writable_) || readable;
+  const bool storable = meet(storable_, other.storable_);
+  return meet(writable_, other.writable_) || readable || storable;
 }
 
 void apply(const Event& event, Facts& facts) {
   if (event.is_kill)
     facts.clear();
   else
-    facts.add(event.key, event.interval, event.writes);
+    facts.add(event.key, event.interval, event.permission);
 }
 
 llvm::DenseMap<const llvm::BasicBlock*, Facts> facts_at_entries(

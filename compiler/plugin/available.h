@@ -6,6 +6,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/BasicBlock.h"
+#include "permission.h"
 
 namespace musubi::compiler {
 
@@ -21,12 +22,12 @@ struct Interval {
 // granule that it meets holds one of its ends.
 std::optional<Interval> joined(const Interval& a, const Interval& b);
 
-// Bytes that may be read (written) at a place of the program, because code before it checked them or touched
-// them and no kill came after. One interval per key and kind.
+// Bytes that may be read (stored, written) at a place of the program, because code before it checked them or
+// touched them and no kill came after. One interval per key and kind.
 class Facts {
  public:
-  bool hold(unsigned key, const Interval& interval, bool writes) const;
-  void add(unsigned key, const Interval& interval, bool writes);
+  bool hold(unsigned key, const Interval& interval, Permission permission) const;
+  void add(unsigned key, const Interval& interval, Permission permission);
   void clear();
   // Keeps the facts that `other` has too. Result: whether anything was lost.
   bool meet(const Facts& other);
@@ -36,7 +37,7 @@ class Facts {
   static void add_to(Intervals& intervals, unsigned key, const Interval& interval);
   static bool meet(Intervals& intervals, const Intervals& others);
 
-  Intervals readable_;  // all that is writable too
+  Intervals readable_, storable_;  // all that is writable too
   Intervals writable_;
 };
 
@@ -45,7 +46,7 @@ struct Event {
   bool is_kill;
   unsigned key;
   Interval interval;
-  bool writes;
+  Permission permission;
 };
 
 using Flow = std::vector<Event>;  // in the order of the block

@@ -169,7 +169,7 @@ void Emitter::test(const Range& range, Bounds bounds, Value* holds) {
     sequence_.branch(builder, builder.CreateICmpULT(bounds.address, limit), /*is_rare=*/false);
     Value* last = builder.CreateAdd(bounds.address, sequence_.number(constant->getZExtValue() - 1));
     Value* states = sequence_.states(builder, bounds.address, last);
-    closed = sequence_.is_closed(builder, states, range.writes);
+    closed = sequence_.is_closed(builder, states, permission_for(range.writes));
   } else {
     Value* end = nullptr;
     sequence_.branch(builder, is_inside(builder, range, bounds, end), /*is_rare=*/false);

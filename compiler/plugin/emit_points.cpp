@@ -1,5 +1,6 @@
 #include "emit_points.h"
 
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Function.h"
 #include "sequence.h"
@@ -17,17 +18,27 @@ class PointEmitter {
   void emit(const Point& point);
 
  private:
-  void test_bytes(IRBuilder<>& builder, Value* address, uint64_t bytes, llvm::Align align, bool writes);
-  void test_ends(IRBuilder<>& builder, Value* address, Value* bytes, bool writes);
+  void test_bytes(IRBuilder<>& builder, Value* address, uint64_t bytes, llvm::Align align,
+                  Permission permission);
+  void test_ends(IRBuilder<>& builder, Value* address, Value* bytes, Permission permission);
   void test_range(IRBuilder<>& builder, Value* address, Value* bytes, bool writes);
   void test_masked(IRBuilder<>& builder, const Touch& touch);
   void test_packed(IRBuilder<>& builder, const Touch& touch);
   void test_gathered(IRBuilder<>& builder, const Touch& touch);
   Value* bits_of(IRBuilder<>& builder, Value* mask);
+  void compare(IRBuilder<>& builder, llvm::StoreInst& store, unsigned words);
   void call_range(IRBuilder<>& builder, Value* address, Value* bytes, bool writes);
+  void call(IRBuilder<>& builder, unsigned entry, Value* address) {
+    sequence_.call(builder, sequence_.slot(builder, entry), {address}, Effects::all);
+  }
 
   Sequence sequence_;
 };
+
+unsigned entry_of(Permission permission) {
+  if (permission == Permission::read) return MUSUBI_CHECKS_ENTRY_READ;
+  return permission == Permission::store ? MUSUBI_CHECKS_ENTRY_STORE : MUSUBI_CHECKS_ENTRY_WRITE;
+}
 
 void PointEmitter::call_range(IRBuilder<>& builder, Value* address, Value* bytes, bool writes) {
   const unsigned entry = writes ? MUSUBI_CHECKS_ENTRY_WRITE_RANGE : MUSUBI_CHECKS_ENTRY_READ_RANGE;
@@ -35,23 +46,51 @@ void PointEmitter::call_range(IRBuilder<>& builder, Value* address, Value* bytes
 }
 
 // Bytes that may lie in two granules, but not in more.
-void PointEmitter::test_ends(IRBuilder<>& builder, Value* address, Value* bytes, bool writes) {
+void PointEmitter::test_ends(IRBuilder<>& builder, Value* address, Value* bytes, Permission permission) {
   Value* last = builder.CreateAdd(address, builder.CreateSub(bytes, sequence_.number(1)));
   Value* states = sequence_.states(builder, address, last);
   llvm::Instruction* place =
-      sequence_.branch(builder, sequence_.is_closed(builder, states, writes), /*is_rare=*/true);
-  call_range(builder, address, bytes, writes);
+      sequence_.branch(builder, sequence_.is_closed(builder, states, permission), /*is_rare=*/true);
+  if (permission == Permission::store) {
+    call(builder, MUSUBI_CHECKS_ENTRY_STORE, address);
+    call(builder, MUSUBI_CHECKS_ENTRY_STORE, last);
+  } else {
+    call_range(builder, address, bytes, permission == Permission::write);
+  }
   builder.SetInsertPoint(place);
 }
 
 void PointEmitter::test_bytes(IRBuilder<>& builder, Value* address, uint64_t bytes, llvm::Align align,
-                              bool writes) {
-  if (bytes > align.value()) return test_ends(builder, address, sequence_.number(bytes), writes);
+                              Permission permission) {
+  if (bytes > align.value()) return test_ends(builder, address, sequence_.number(bytes), permission);
   Value* state = sequence_.state(builder, address);
   llvm::Instruction* place =
-      sequence_.branch(builder, sequence_.is_closed(builder, state, writes), /*is_rare=*/true);
-  const unsigned entry = writes ? MUSUBI_CHECKS_ENTRY_WRITE : MUSUBI_CHECKS_ENTRY_READ;
-  sequence_.call(builder, sequence_.slot(builder, entry), {address}, Effects::all);
+      sequence_.branch(builder, sequence_.is_closed(builder, state, permission), /*is_rare=*/true);
+  call(builder, entry_of(permission), address);
+  builder.SetInsertPoint(place);
+}
+
+// Both comparison and store see the value frozen: it might be another one at each look. This comes before the
+// check to store, which then finds the granule open.
+void PointEmitter::compare(IRBuilder<>& builder, llvm::StoreInst& store, unsigned words) {
+  Value* value = store.getValueOperand();
+  if (!llvm::isGuaranteedNotToBeUndefOrPoison(value, nullptr, &store)) value = builder.CreateFreeze(value);
+  store.setOperand(0, value);
+  const uint64_t bits = store.getDataLayout().getTypeSizeInBits(value->getType());
+  llvm::Type* type = builder.getIntNTy(static_cast<unsigned>(bits));
+  Value* integer = value->getType()->isPointerTy() ? builder.CreatePtrToInt(value, type)
+                                                   : builder.CreateBitCast(value, type);
+  Value* is_unwritten = nullptr;
+  for (unsigned word = 0; words >> word != 0; ++word) {
+    if ((words >> word & 1) == 0) continue;
+    Value* shifted = word == 0 ? integer : builder.CreateLShr(integer, 32 * word);
+    Value* is_same = builder.CreateICmpEQ(builder.CreateTrunc(shifted, builder.getInt32Ty()),
+                                          builder.getInt32(MUSUBI_CHECKS_UNWRITTEN));
+    is_unwritten = is_unwritten == nullptr ? is_same : builder.CreateOr(is_unwritten, is_same);
+  }
+  llvm::Instruction* place = sequence_.branch(builder, is_unwritten, /*is_rare=*/true);
+  call(builder, MUSUBI_CHECKS_ENTRY_WRITE,
+       builder.CreatePtrToInt(store.getPointerOperand(), sequence_.word()));
   builder.SetInsertPoint(place);
 }
 
@@ -95,7 +134,7 @@ void PointEmitter::test_masked(IRBuilder<>& builder, const Touch& touch) {
   Value* start = builder.CreateAdd(builder.CreatePtrToInt(touch.pointer, sequence_.word()), first);
   Value* bytes = builder.CreateSub(after, first);
   if (lanes_of(touch.mask) * touch.bytes <= static_cast<uint64_t>(kGranuleBytes))
-    test_ends(builder, start, bytes, touch.writes);
+    test_ends(builder, start, bytes, permission_for(touch.writes));
   else
     test_range(builder, start, bytes, touch.writes);
   builder.SetInsertPoint(place);
@@ -118,7 +157,7 @@ void PointEmitter::test_gathered(IRBuilder<>& builder, const Touch& touch) {
     if (is_set != builder.getFalse()) {
       Value* pointer = builder.CreateExtractElement(touch.pointer, lane);
       test_bytes(builder, builder.CreatePtrToInt(pointer, sequence_.word()), touch.bytes, touch.align,
-                 touch.writes);
+                 permission_for(touch.writes));
     }
     builder.SetInsertPoint(place);
   }
@@ -127,6 +166,8 @@ void PointEmitter::test_gathered(IRBuilder<>& builder, const Touch& touch) {
 void PointEmitter::emit(const Point& point) {
   const Touch& touch = point.touch;
   IRBuilder<> builder(touch.instruction);
+  if (point.compared != 0)
+    return compare(builder, *llvm::cast<llvm::StoreInst>(touch.instruction), point.compared);
   switch (touch.kind) {
     case Touch::Kind::bytes: {
       Value* address = builder.CreatePtrToInt(touch.pointer, sequence_.word());
@@ -134,7 +175,7 @@ void PointEmitter::emit(const Point& point) {
         address = builder.CreateAdd(address, sequence_.number(static_cast<uint64_t>(point.shift)));
       const llvm::Align align =
           llvm::commonAlignment(touch.align, static_cast<uint64_t>(std::abs(point.shift)));
-      return test_bytes(builder, address, point.bytes, align, touch.writes);
+      return test_bytes(builder, address, point.bytes, align, point.permission);
     }
     case Touch::Kind::range:
       return test_range(builder, builder.CreatePtrToInt(touch.pointer, sequence_.word()),

@@ -19,7 +19,33 @@ bool is_quiet_library_function(llvm::StringRef name) {
 }
 
 bool is_of_runtime(llvm::StringRef name) {
-  return name.starts_with("musubi_") || name.starts_with("omp_") || name.starts_with("__kmpc_");
+  static constexpr std::array<llvm::StringLiteral, 6> beginnings = {"musubi_", "omp_",   "__kmpc_",
+                                                                    "__cxa_",  "__gxx_", "_Unwind_"};
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](llvm::StringLiteral beginning) { return name.starts_with(beginning); });
+}
+
+bool is_of_c_library(llvm::StringRef variable) {
+  static constexpr std::array<llvm::StringLiteral, 6> variables = {
+      "stdin", "stdout", "stderr", "optarg", "environ", "program_invocation_name"};
+  return std::find(variables.begin(), variables.end(), variable) != variables.end();
+}
+
+int stream_argument(llvm::StringRef name) {
+  struct Entry {
+    llvm::StringLiteral name;
+    int argument;
+  };
+  static constexpr std::array<Entry, 23> entries{
+      {{"fprintf", 0}, {"vfprintf", 0}, {"fscanf", 0},  {"fputs", 1},  {"fputc", 1},  {"putc", 1},
+       {"ungetc", 1},  {"fgets", 2},    {"fgetc", 0},   {"getc", 0},   {"fread", 3},  {"fwrite", 3},
+       {"fflush", 0},  {"fclose", 0},   {"fseek", 0},   {"ftell", 0},  {"rewind", 0}, {"feof", 0},
+       {"ferror", 0},  {"clearerr", 0}, {"setvbuf", 0}, {"setbuf", 0}, {"fileno", 0}}};
+  if (!name.consume_front("__isoc99_")) name.consume_front("__isoc23_");
+  for (const Entry& entry : entries) {
+    if (entry.name == name) return entry.argument;
+  }
+  return -1;
 }
 
 }  // namespace musubi::compiler

@@ -11,4 +11,11 @@ bool is_quiet_library_function(llvm::StringRef name);
 // Whether the runtime of Musubi implements a function, and handles the memory that its arguments name.
 bool is_of_runtime(llvm::StringRef name);
 
+// Variables of the C library that point to memory of the process.
+bool is_of_c_library(llvm::StringRef variable);
+
+// The argument of a function of the C library that is a stream, which lies in memory of the process; -1:
+// none.
+int stream_argument(llvm::StringRef name);
+
 }  // namespace musubi::compiler

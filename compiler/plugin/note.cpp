@@ -7,7 +7,21 @@
 
 namespace musubi::compiler {
 
-void add_note(llvm::Module& module, Mode mode, const std::string& why_incomplete) {
+namespace {
+
+// The texts of the description, each with its 0.
+std::string texts_of(const Completeness& completeness) {
+  std::string texts = completeness.why_not + '\0';
+  for (const auto& [name, place] : completeness.calls) texts += name + '\0' + place + '\0';
+  texts += '\0';
+  for (const std::string& name : completeness.definitions) texts += name + '\0';
+  texts += '\0';
+  return texts;
+}
+
+}  // namespace
+
+void add_note(llvm::Module& module, Mode mode, const Completeness& completeness) {
   llvm::LLVMContext& context = module.getContext();
   const auto word = [&](uint32_t value) {
     return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value);
@@ -17,14 +31,15 @@ void add_note(llvm::Module& module, Mode mode, const std::string& why_incomplete
   };
   // A variable, and not assembly, which flang cannot turn into an object.
   const uint32_t name_bytes = sizeof MUSUBI_CHECKS_NOTE_NAME, words_bytes = 4 * sizeof(uint32_t);
-  const auto reason_bytes = static_cast<uint32_t>(why_incomplete.size() + 1);
-  const std::string filling((4 - reason_bytes % 4) % 4, '\0');
+  const std::string texts = texts_of(completeness);
+  const auto texts_bytes = static_cast<uint32_t>(texts.size());
+  const std::string filling((4 - texts_bytes % 4) % 4, '\0');
   llvm::Constant* note = llvm::ConstantStruct::getAnon(
       // Name and text are filled up to words.
-      {word(name_bytes), word(words_bytes + reason_bytes), word(MUSUBI_CHECKS_NOTE_TYPE),
+      {word(name_bytes), word(words_bytes + texts_bytes), word(MUSUBI_CHECKS_NOTE_TYPE),
        text(MUSUBI_CHECKS_NOTE_NAME), text(""), word(MUSUBI_CHECKS_ABI), word(kGranuleShift),
-       word(static_cast<uint32_t>(mode)), word(mode != Mode::hint && why_incomplete.empty() ? 1 : 0),
-       text(why_incomplete), llvm::ConstantDataArray::getString(context, filling, /*AddNull=*/false)},
+       word(static_cast<uint32_t>(mode)), word(mode != Mode::hint && completeness.why_not.empty() ? 1 : 0),
+       llvm::ConstantDataArray::getString(context, texts + filling, /*AddNull=*/false)},
       /*Packed=*/true);
   auto* variable = new llvm::GlobalVariable(module, note->getType(), /*isConstant=*/true,
                                             llvm::GlobalValue::PrivateLinkage, note, "musubi.note");

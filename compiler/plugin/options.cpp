@@ -29,6 +29,8 @@ Options read_options(const char* text) {
     auto [name, value] = item.split('=');
     if (name == "report")
       options.report = value.str();
+    else if (item == "stores=home-only" || item == "stores=plain")
+      options.home_only = value == "home-only";
     else if (!take_mode(item, options.mode) && options.unknown.empty())
       options.unknown = item.str();
   }

@@ -109,8 +109,10 @@ void Points::check(llvm::Module& module, llvm::FunctionAnalysisManager& function
                    functions.getResult<llvm::LoopAnalysis>(function),
                    functions.getResult<llvm::DominatorTreeAnalysis>(function),
                    functions.getResult<llvm::PostDominatorTreeAnalysis>(function),
-                   functions.getResult<llvm::TargetLibraryAnalysis>(function), free, work_->options.mode});
-    work_->report.add_points(function, points.size(),
+                   functions.getResult<llvm::TargetLibraryAnalysis>(function), free, work_->options.mode,
+                   work_->options.mode == Mode::udsm && work_->options.home_only});
+    const auto is_check = [](const Point& point) { return point.compared == 0; };
+    work_->report.add_points(function, static_cast<size_t>(llvm::count_if(points, is_check)),
                              functions.getResult<llvm::OptimizationRemarkEmitterAnalysis>(function));
     if (points.empty()) continue;
     emit_points(function, points);
@@ -123,12 +125,12 @@ void Points::check(llvm::Module& module, llvm::FunctionAnalysisManager& function
 llvm::PreservedAnalyses Points::run(llvm::Module& module, llvm::ModuleAnalysisManager& manager) {
   const Options& options = work_->options;
   auto& functions = functions_of(module, manager);
-  std::string reason;
+  Completeness completeness;
   if (options.mode != Mode::hint) {
-    reason = why_incomplete(module, libraries_of(functions));
+    completeness = completeness_of(module, libraries_of(functions));
     check(module, functions);
   }
-  add_note(module, options.mode, reason);
+  add_note(module, options.mode, completeness);
   if (options.report.empty()) return llvm::PreservedAnalyses::none();
   const std::string error = work_->report.append_to(options.report, module);
   if (!error.empty())

@@ -7,6 +7,7 @@
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Function.h"
 #include "sequence.h"
+#include "unwritten.h"
 
 namespace musubi::compiler {
 
@@ -63,7 +64,8 @@ class PointPlanner {
     bool needs_check;  // memory that may be shared, of a kind that the mode checks, and not covered
     size_t event;      // of its flow; for a kind without an interval, that of the next one
     bool has_event;
-    int64_t begin;  // of the touch, from its key on
+    int64_t begin;      // of the touch, from its key on
+    unsigned compared;  // words of the value that a store compares, if it has no permission to write
   };
 
   static std::vector<llvm::BasicBlock*> blocks_of(llvm::Function& function) {
@@ -72,13 +74,14 @@ class PointPlanner {
   }
   void find(llvm::BasicBlock& block);
   void add(const Touch& touch, Flow& flow, std::vector<Item>& items);
+  static void settle(Flow& flow);
   unsigned key_of(const SCEV* rest);
   void hoist_out_of(llvm::Loop& loop);
   void widen();
   bool surely_follows(const llvm::BasicBlock* block, const llvm::BasicBlock* first) const;
   void plan(llvm::BasicBlock& block, Facts facts);
-  Point hull_of(size_t index, const std::vector<Item>& items, const Flow& flow, const Facts& facts,
-                Event& checked) const;
+  static Point hull_of(size_t index, const std::vector<Item>& items, const Flow& flow, const Facts& facts,
+                       Event& checked);
 
   const PointAnalyses& analyses_;
   Filter filter_;
@@ -97,12 +100,37 @@ void PointPlanner::add(const Touch& touch, Flow& flow, std::vector<Item>& items)
   if (!is_checked(analyses_.mode, touch.writes)) return;
   const bool is_plain = touch.kind == Touch::Kind::bytes;
   if (touch.kind != Touch::Kind::gathered && filter_.is_private(*touch.pointer)) return;
-  items.push_back({touch, !is_covered(*touch.instruction, touch.writes), flow.size(), is_plain, 0});
+  const bool needs_check = !is_covered(*touch.instruction, touch.writes);
+  items.push_back({touch, needs_check, flow.size(), is_plain, 0, 0});
   if (!is_plain) return;
   const Split address = split(analyses_.evolution.getSCEV(touch.pointer), analyses_.evolution);
   items.back().begin = address.number;
   const Interval interval{address.number, address.number + static_cast<int64_t>(touch.bytes)};
-  flow.push_back({false, key_of(address.rest), interval, touch.writes});
+  Permission permission = permission_for(touch.writes);
+  if (is_plain && needs_check && analyses_.home_only && may_store(touch)) {
+    permission = Permission::store;
+    items.back().compared = words_to_compare(*llvm::cast<llvm::StoreInst>(touch.instruction));
+  }
+  flow.push_back({false, key_of(address.rest), interval, permission});
+}
+
+// Lets a store write where the code until the next kill reads or writes the same granule: the runtime has to
+// fetch it in any case, and the comparison is saved.
+void PointPlanner::settle(Flow& flow) {
+  llvm::DenseMap<unsigned, llvm::SmallVector<Interval, 2>> fetched;
+  for (auto begin = flow.begin(); begin != flow.end();) {
+    const auto end = std::find_if(begin, flow.end(), [](const Event& event) { return event.is_kill; });
+    fetched.clear();
+    for (const Event& event : llvm::make_range(begin, end))
+      if (event.permission != Permission::store) fetched[event.key].push_back(event.interval);
+    for (Event& event : llvm::make_range(begin, end)) {
+      const auto others = fetched.find(event.key);
+      if (event.permission != Permission::store || others == fetched.end()) continue;
+      const auto is_near = [&](const Interval& other) { return joined(event.interval, other).has_value(); };
+      if (llvm::any_of(others->second, is_near)) event.permission = Permission::write;
+    }
+    begin = end == flow.end() ? end : end + 1;
+  }
 }
 
 void PointPlanner::find(llvm::BasicBlock& block) {
@@ -114,19 +142,19 @@ void PointPlanner::find(llvm::BasicBlock& block) {
     touches.clear();
     append_touches(instruction, analyses_.library, touches);
     for (const Touch& touch : touches) add(touch, flow, items);
-    if (analyses_.free.kills(instruction)) flow.push_back({true, 0, {0, 0}, false});
+    if (analyses_.free.kills(instruction)) flow.push_back({true, 0, {0, 0}, Permission::read});
   }
+  settle(flow);
   flows_[&block] = std::move(flow);
   items_[&block] = std::move(items);
 }
 
-// The check of the touch and of its neighbours up to the next kill, as far as one granule holds them. A read
-// that is written next is checked for the write.
+// Makes `checked`, the touch's event, that of its neighbours up to the next kill too, as far as one granule
+// holds them. A read that is written next is checked for the write.
 Point PointPlanner::hull_of(size_t index, const std::vector<Item>& items, const Flow& flow,
-                            const Facts& facts, Event& checked) const {
+                            const Facts& facts, Event& checked) {
   const Item& first = items[index];
   const Event& own = flow[first.event];
-  checked = own;
   size_t end = first.event;
   while (end < flow.size() && !flow[end].is_kill) ++end;
   const auto for_neighbours = [&](auto&& take) {
@@ -136,16 +164,17 @@ Point PointPlanner::hull_of(size_t index, const std::vector<Item>& items, const 
     }
   };
   for_neighbours([&](const Event& event) {
-    if (event.writes && !checked.writes && event.interval.contains(own.interval)) checked = event;
+    if (event.permission == Permission::write && checked.permission == Permission::read &&
+        event.interval.contains(own.interval))
+      checked = event;
   });
   for_neighbours([&](const Event& event) {
-    if (event.writes != checked.writes || facts.hold(event.key, event.interval, event.writes)) return;
+    if (event.permission != checked.permission || facts.hold(event.key, event.interval, event.permission))
+      return;
     checked.interval = joined(checked.interval, event.interval).value_or(checked.interval);
   });
-  Point point{first.touch, checked.interval.begin - first.begin,
-              static_cast<uint64_t>(checked.interval.end - checked.interval.begin)};
-  point.touch.writes = checked.writes;
-  return point;
+  return {first.touch, checked.interval.begin - first.begin,
+          static_cast<uint64_t>(checked.interval.end - checked.interval.begin), checked.permission};
 }
 
 void PointPlanner::plan(llvm::BasicBlock& block, Facts facts) {
@@ -157,14 +186,21 @@ void PointPlanner::plan(llvm::BasicBlock& block, Facts facts) {
     for (; next < item.event; ++next) apply(flow[next], facts);
     if (!item.needs_check) continue;
     if (!item.has_event) {
-      points_.push_back({item.touch, 0, item.touch.bytes});
+      points_.push_back({item.touch, 0, item.touch.bytes, permission_for(item.touch.writes)});
       continue;
     }
-    const Event& event = flow[item.event];
-    if (facts.hold(event.key, event.interval, event.writes)) continue;
-    Event checked{};
-    points_.push_back(hull_of(index, items, flow, facts, checked));
-    apply(checked, facts);
+    Event checked = flow[item.event];
+    // A granule that is readable has been fetched: to write it saves the comparison.
+    if (checked.permission == Permission::store &&
+        facts.hold(checked.key, checked.interval, Permission::read))
+      checked.permission = Permission::write;
+    const bool compares = checked.permission == Permission::store && item.compared != 0 &&
+                          !facts.hold(checked.key, checked.interval, Permission::write);
+    if (!facts.hold(checked.key, checked.interval, checked.permission)) {
+      points_.push_back(hull_of(index, items, flow, facts, checked));
+      apply(checked, facts);
+    }
+    if (compares) points_.push_back({item.touch, 0, 0, Permission::write, item.compared});
   }
 }
 
@@ -193,6 +229,7 @@ void PointPlanner::hoist_out_of(llvm::Loop& loop) {
     earlier.touch.pointer = base;
     earlier.touch.align = llvm::commonAlignment(item.touch.align, offset.abs().getZExtValue());
     earlier.begin -= offset.getSExtValue();
+    earlier.compared = 0;
     earlier.event = flows_[before].size();
     flows_[before].push_back(Event(flows_[loop.getHeader()][item.event]));
     items_[before].push_back(earlier);
@@ -211,7 +248,7 @@ void PointPlanner::widen() {
     for (const Item& item : items_[block]) {
       if (!item.needs_check || !item.has_event) continue;
       const Event& event = flows_[block][item.event];
-      by_key[{event.key, event.writes}].emplace_back(block, item.event);
+      by_key[{event.key, static_cast<unsigned>(event.permission)}].emplace_back(block, item.event);
     }
   }
   for (const auto& [key, touches] : by_key) {

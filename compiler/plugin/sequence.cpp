@@ -38,13 +38,13 @@ Value* Sequence::states(IRBuilder<>& builder, Value* first, Value* last) const {
   return builder.CreateOr(one, state(builder, last));
 }
 
-Value* Sequence::is_closed(IRBuilder<>& builder, Value* state, bool writes) const {
-  const uint8_t bit = writes ? MUSUBI_CHECKS_NOT_WRITABLE : MUSUBI_CHECKS_NOT_READABLE;
-  return builder.CreateICmpNE(builder.CreateAnd(state, builder.getInt8(bit)), builder.getInt8(0));
+Value* Sequence::is_closed(IRBuilder<>& builder, Value* state, Permission permission) const {
+  Value* bit = builder.getInt8(bit_of(permission));
+  return builder.CreateICmpNE(builder.CreateAnd(state, bit), builder.getInt8(0));
 }
 
 Value* Sequence::is_closed(IRBuilder<>& builder, Value* first, Value* last, bool writes) const {
-  const uint64_t bit = writes ? MUSUBI_CHECKS_NOT_WRITABLE : MUSUBI_CHECKS_NOT_READABLE;
+  const uint64_t bit = bit_of(permission_for(writes));
   Value* more = builder.CreateSub(last, first);
   Value* place = builder.CreateIntToPtr(builder.CreateAdd(first, number(MUSUBI_CHECKS_TABLE)), pointer_);
   Value* states = load(builder, word_, place, llvm::Align(1));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "llvm/IR/IRBuilder.h"
+#include "permission.h"
 #include "src/checks/abi.h"
 
 namespace musubi::compiler {
@@ -29,7 +30,7 @@ class Sequence {
   // The states of two granules in one.
   llvm::Value* states(llvm::IRBuilder<>& builder, llvm::Value* first, llvm::Value* last) const;
   // Whether a state, or two in one, forbids the access.
-  llvm::Value* is_closed(llvm::IRBuilder<>& builder, llvm::Value* state, bool writes) const;
+  llvm::Value* is_closed(llvm::IRBuilder<>& builder, llvm::Value* state, Permission permission) const;
   // Whether a granule from `first` to `last` is closed; true if they are too many to look at here.
   llvm::Value* is_closed(llvm::IRBuilder<>& builder, llvm::Value* first, llvm::Value* last,
                          bool writes) const;

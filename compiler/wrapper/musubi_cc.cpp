@@ -37,6 +37,8 @@ void print_help(const std::string& name, const Compiler& compiler) {
       "  --musubi=adsm         and code checks each store\n"
       "  --musubi=udsm         and each load\n"
       "  --musubi=off          the compiler as it is\n"
+      "  --musubi-stores=home-only\n"
+      "                        udsm: stores ask for less, which saves fetches of home-only memory\n"
       "  --musubi-report       remarks with file and line: ranges found, and accesses left with the reason\n"
       "  --musubi-report=FILE  the same as JSON, a line per source file, appended to FILE\n"
       "MUSUBI_CC_OPTIONS may hold these options too; the command line has the last word.\n",
@@ -101,7 +103,7 @@ int main(int count, char** values) {
   if (!steps.refused.empty() && (steps.compiles || steps.links))
     return refuse(name,
                   steps.refused + " and checked code exclude each other; leave it out, or give --musubi=off");
-  std::string plugin_options = "mode=" + options.mode;
+  std::string plugin_options = "mode=" + options.mode + ";stores=" + options.stores;
   if (!options.report_file.empty())
     plugin_options += ";report=" + std::filesystem::absolute(options.report_file).string();
   setenv("MUSUBI_PLUGIN_OPTIONS", plugin_options.c_str(), 1);

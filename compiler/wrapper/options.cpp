@@ -10,9 +10,12 @@ namespace {
 bool take(const std::string& argument, Options& options, std::string& refusal) {
   const std::string report = "--musubi-report=";
   const std::string mode = "--musubi=";
+  const std::string stores = "--musubi-stores=";
   if (argument == mode + "hint" || argument == mode + "adsm" || argument == mode + "udsm" ||
       argument == mode + "off") {
     options.mode = argument.substr(mode.size());
+  } else if (argument == stores + "home-only" || argument == stores + "plain") {
+    options.stores = argument.substr(stores.size());
   } else if (argument == "--musubi-report") {
     options.remarks = true;
   } else if (argument.starts_with(report) && argument.size() > report.size()) {
@@ -21,7 +24,8 @@ bool take(const std::string& argument, Options& options, std::string& refusal) {
     options.help = true;
   } else if (argument.starts_with("--musubi")) {
     refusal = "there is no option " + argument +
-              "; give --musubi=hint, adsm, udsm or off, or --musubi-report[=FILE]";
+              "; give --musubi=hint, adsm, udsm or off, --musubi-stores=home-only or plain, or "
+              "--musubi-report[=FILE]";
   } else {
     return false;
   }

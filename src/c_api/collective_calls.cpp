@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdio>
 
+#include "c_api/job.h"
+
 namespace musubi::c_api {
 namespace {
 
@@ -49,6 +51,13 @@ CollectiveTerms terms_of(Call call) {
   return terms;
 }
 
+// A program of musubi.h calls dlopen() itself. Accesses without checks, to memory without protection, would
+// go unnoticed.
+void look_at_opened_objects(runtime::Runtime& runtime) {
+  const Job* const job = current_job();
+  if (job != nullptr && job->added.has_unprotected()) runtime.checks().objects_opened();
+}
+
 }  // namespace
 
 std::array<char, 120> described(const CollectiveTerms& terms) {
@@ -72,6 +81,7 @@ void name_mismatches(runtime::Runtime& runtime) {
 }
 
 void meet(runtime::Runtime& runtime, Call call, runtime::BarrierPayload& payload) {
+  look_at_opened_objects(runtime);
   const CollectiveTerms own = terms_of(call);
   payload[word_of_call] = own.call;
   runtime.coordination().begin_barrier(own);

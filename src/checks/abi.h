@@ -59,10 +59,12 @@
 #define MUSUBI_CHECKS_MAGIC 0x69627573754d0a01
 
 /* The note of each object of checked code: section .note.musubi.checks, name "Musubi", this type. Its
- * descriptor has four words of 4 bytes, MUSUBI_CHECKS_ABI, granule shift, mode, complete (0, 1), and a text
- * that ends with 0: why the object is not complete, with file and line, or empty. An object of mode adsm
- * (udsm) is complete if no store (no load or store) of its code goes unchecked, and if it hands no pointer to
- * code of others, the runtime's excepted. In mode hint none is. */
+ * descriptor has four words of 4 bytes, MUSUBI_CHECKS_ABI, granule shift, mode, complete (0, 1), and texts
+ * that end with 0: why the object is not complete, with file and line, or empty; pairs of a name and a place,
+ * and an empty text; names, and an empty text. An object of mode adsm (udsm) is complete if no store (no load
+ * or store) of its code goes unchecked. The pairs are functions of other objects that it hands pointers to,
+ * the runtime's excepted, or that may be called by pointer. The names are those of functions in it that other
+ * objects may call. In mode hint none is complete. */
 #define MUSUBI_CHECKS_NOTE_SECTION ".note.musubi.checks"
 #define MUSUBI_CHECKS_NOTE_NAME "Musubi"
 #define MUSUBI_CHECKS_NOTE_TYPE 1

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "checks/abi.h"
@@ -19,14 +21,32 @@ std::size_t padded(std::size_t bytes) {
   return (bytes + 3) / 4 * 4;
 }
 
+// Texts that end with 0, one after the other; empty ones after the last.
+class Texts {
+ public:
+  explicit Texts(std::span<const std::byte> bytes) : left_(bytes) {}
+  std::string next() {
+    const auto* const begin = reinterpret_cast<const char*>(left_.data());
+    const std::size_t length = ::strnlen(begin, left_.size());
+    left_ = left_.subspan(std::min(length + 1, left_.size()));
+    return std::string(begin, length);
+  }
+
+ private:
+  std::span<const std::byte> left_;
+};
+
 std::optional<Note> read_note(std::span<const std::byte> description) {
   std::uint32_t values[words];
   if (description.size() < sizeof values) return std::nullopt;
   std::memcpy(values, description.data(), sizeof values);
-  const auto text = description.subspan(sizeof values);
-  const auto* const begin = reinterpret_cast<const char*>(text.data());
-  return Note{values[0], values[1], values[2], values[3] != 0,
-              std::string(begin, ::strnlen(begin, text.size()))};
+  Texts texts(description.subspan(sizeof values));
+  Note note{values[0], values[1], values[2], values[3] != 0, texts.next()};
+  for (std::string name = texts.next(); !name.empty(); name = texts.next())
+    note.calls.push_back({std::move(name), texts.next()});
+  for (std::string name = texts.next(); !name.empty(); name = texts.next())
+    note.definitions.push_back(std::move(name));
+  return note;
 }
 
 std::vector<Note> notes_of(const dl_phdr_info& object) {
@@ -44,6 +64,11 @@ int add_object(dl_phdr_info* object, std::size_t, void* data) {
   const std::string name = object->dlpi_name[0] != 0 ? object->dlpi_name : "the program";
   for (Note& note : notes_of(*object)) found.push_back({name, std::move(note)});
   return 0;
+}
+
+int take_loads(dl_phdr_info* object, std::size_t, void* data) {
+  *static_cast<std::uint64_t*>(data) = object->dlpi_adds;
+  return 1;  // every object has the number
 }
 
 int add_code(dl_phdr_info* object, std::size_t, void* data) {
@@ -88,6 +113,12 @@ std::vector<CheckedObject> checked_objects() {
   return found;
 }
 
+std::uint64_t objects_loaded() {
+  std::uint64_t loads = 0;
+  ::dl_iterate_phdr(&take_loads, &loads);
+  return loads;
+}
+
 std::vector<CheckedCode> checked_code() {
   std::vector<CheckedCode> found;
   ::dl_iterate_phdr(&add_code, &found);
@@ -125,6 +156,15 @@ Result<void> check_all_accesses(std::span<const CheckedObject> objects) {
     if (checks_all && note.is_complete) continue;
     const std::string reason = checks_all ? note.why_not : "its checks leave accesses to the pages";
     return Error{"not all accesses of " + name + " are checked (" + reason + ")" + remedy};
+  }
+  std::unordered_set<std::string_view> checked;
+  for (const auto& [name, note] : objects) checked.insert(note.definitions.begin(), note.definitions.end());
+  for (const auto& [name, note] : objects) {
+    for (const Note::Call& call : note.calls) {
+      if (checked.contains(call.name)) continue;
+      return Error{"not all accesses of " + name + " are checked (a call of " + call.name + " " + call.place +
+                   ", in no file with checks)" + remedy};
+    }
   }
   return {};
 }

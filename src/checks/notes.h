@@ -19,6 +19,11 @@ struct Note {
   std::uint32_t mode = 0;
   bool is_complete = false;
   std::string why_not{};  // complete
+  struct Call {
+    std::string name, place;
+  };
+  std::vector<Call> calls{};               // of other objects
+  std::vector<std::string> definitions{};  // that other objects may call
 };
 
 struct CheckedObject {
@@ -33,6 +38,9 @@ std::vector<Note> notes_in(std::span<const std::byte> segment);
 // All loaded objects of the process, with each of their notes. No other thread may call dlopen() at the time.
 std::vector<CheckedObject> checked_objects();
 
+// How many objects the process has loaded so far, those that have been closed since included.
+std::uint64_t objects_loaded();
+
 // Machine code of an object with notes.
 struct CheckedCode {
   std::uintptr_t begin, end;
@@ -46,8 +54,8 @@ std::vector<CheckedCode> checked_code();
 // than this runtime, or two have different granules.
 Result<std::optional<unsigned>> common_granule(std::span<const CheckedObject> objects);
 
-// Whether the objects check each access that they make, so that pages need not. Errors: there are none, or
-// one of them does not, with its reason.
+// Whether the objects check each access that they make, and those that they call do, so that pages need not.
+// Errors: there are none, or one of them does not, with its reason.
 Result<void> check_all_accesses(std::span<const CheckedObject> objects);
 
 }  // namespace musubi::checks

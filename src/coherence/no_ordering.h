@@ -28,7 +28,7 @@ class NoOrdering final : public Ordering {
   bool is_alone() const override { return false; }
   void publish_always() override {}
   Task<> release_as_of_now() override { return protocol_.release(Scope::everything(), false); }
-  Task<bool> has_released_at_barrier() override { co_return false; }
+  Task<bool> has_released_at_barrier() override { co_return true; }  // releases hold nothing back
 
  private:
   Protocol& protocol_;

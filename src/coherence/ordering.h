@@ -79,7 +79,8 @@ class Ordering {
   // release looked at their blocks. All of it is as of one moment: no write goes out without the writes of
   // its thread before it.
   virtual Task<> release_as_of_now() = 0;
-  // Whether the rank stands at a quiescent barrier, and all that it wrote has been released.
+  // REQUIRES: the release of a quiescent barrier had ended (sync/rank_activity.h). Whether the rank still
+  // stands there, if the policy has to know that, and all that it wrote in order has been released.
   virtual Task<bool> has_released_at_barrier() = 0;
 
  protected:

@@ -5,7 +5,7 @@ namespace musubi::sync {
 // Result: whether it may work.
 Task<bool> Background::begin() {
   activity_.begin_background();
-  if (activity_.barrier() == RankActivity::Barrier::quiescent) {
+  if (activity_.is_at_quiescent_barrier()) {
     activity_.end_background();
     co_return false;
   }

@@ -46,17 +46,21 @@ class RankActivity {
     barrier_.store(quiescent ? Barrier::quiescent : Barrier::beside_others);
   }
   bool background_works() const { return background_.load(); }
-  // All earlier writes of the rank have been released.
-  void note_release_at_barrier() { released_.store(true); }
-  bool has_released_at_barrier() const { return released_.load(); }
+  // All earlier writes of the rank have been released. At a barrier that is not quiescent this says nothing:
+  // other threads go on writing.
+  void note_release_at_barrier() {
+    if (barrier() == Barrier::quiescent) barrier_.store(Barrier::quiescent_released);
+  }
+  bool has_released_at_barrier() const { return barrier_.load() == Barrier::quiescent_released; }
   void leave_barrier() {
     MUSUBI_CHECK(barrier() != Barrier::none);
-    released_.store(false);
     barrier_.store(Barrier::none);
   }
 
-  enum class Barrier : std::uint8_t { none, beside_others, quiescent };
+  // One word, so that a release seen at one barrier is not taken for that of the next.
+  enum class Barrier : std::uint8_t { none, beside_others, quiescent, quiescent_released };
   Barrier barrier() const { return barrier_.load(); }
+  bool is_at_quiescent_barrier() const { return barrier() >= Barrier::quiescent; }
 
   // From now on other program threads may appear while the rank is at a barrier.
   void expect_others() { expects_others_.store(true); }
@@ -72,7 +76,6 @@ class RankActivity {
   std::atomic<bool> under_way_{false};
   std::atomic<bool> background_{false};
   std::atomic<Barrier> barrier_{Barrier::none};
-  std::atomic<bool> released_{false};
   std::atomic<bool> expects_others_{false};
 };
 

@@ -57,6 +57,8 @@ const char* name_of(coherence::State state) {
       return "invalid_clean";
     case State::invalid_dirty:
       return "invalid_dirty";
+    case State::stores_only:
+      return "stores_only";
     case State::readable_clean:
       return "readable_clean";
     case State::readable_dirty:

@@ -25,8 +25,9 @@ class Checks {
   // now. Blocks until they are.
   virtual void written(AddressRange range) = 0;
 
-  // The program has opened libraries: ends the job if the compiled checks of all loaded objects no longer
-  // follow one contract with one granule.
+  // The program may have opened libraries: ends the job if the compiled checks of all loaded objects no
+  // longer follow one contract with one granule, or one of them leaves accesses unchecked and the job has
+  // memory without protection. Cheap if nothing was loaded since the last call.
   virtual void objects_opened() = 0;
 
  protected:

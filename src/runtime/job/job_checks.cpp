@@ -77,8 +77,16 @@ void JobChecks::written(AddressRange range) {
 }
 
 void JobChecks::objects_opened() {
-  const auto granule = checks::common_granule(checks::checked_objects());
+  const std::uint64_t loaded = checks::objects_loaded();
+  if (loaded_.exchange(loaded) == loaded) return;
+  const auto objects = checks::checked_objects();
+  const auto granule = checks::common_granule(objects);
   if (!granule) job_.abort(1, granule.error().message);
+  if (!std::ranges::any_of(job_.plan.space.segments(), &vm::Segment::unprotected)) return;
+  if (const auto all = checks::check_all_accesses(objects); !all)
+    job_.abort(
+        1, "the program has opened a library after it allocated memory whose accesses are checked by code: " +
+               all.error().message + ", or let pages protect the memory");
 }
 
 void JobChecks::before_reading(AddressRange range) noexcept {

@@ -1,7 +1,9 @@
 // Accesses that the program announces before it makes them.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "checks/sink.h"
@@ -46,6 +48,7 @@ class JobChecks final : public Checks, public checks::CheckSink {
   const std::size_t batch_bytes_;  // that may be opened before the next look for room
   sync::Openings openings_;
   Verification* const verification_;
+  std::atomic<std::uint64_t> loaded_{0};  // objects that objects_opened() has looked at
 };
 
 }  // namespace musubi::runtime

@@ -108,7 +108,7 @@ PollingThread::Due PollingThread::is_due() {
   seen_synchronisations_ = now;
   seen_calls_ = calls;
   seen_faults_ = faults;
-  const bool is_quiescent = activity_.barrier() == sync::RankActivity::Barrier::quiescent;
+  const bool is_quiescent = activity_.is_at_quiescent_barrier();
   if (synchronised || flags_.is_alone() || is_quiescent) return Due::no;
   const std::uint32_t running = running_threads();
   if (running == 0 || (running == 1 && faulted)) return Due::no;

@@ -61,9 +61,8 @@ void CheckedVm::cover(const Segment& segment) noexcept {
   bool& is_covered = covered_[space_.index_of(segment)];
   if (is_covered) return;
   table_.cover({segment.base, segment.bytes});
-  const bool is_filled = segment.unprotected || (segment.parts == nullptr && !segment.holds_stacks &&
-                                                 segment.bytes <= filled_bytes_max);
-  if (is_filled) table_.set({segment.base, segment.bytes}, StateTable::closed);
+  if (segment.unprotected || (segment.parts == nullptr && !segment.holds_stacks))
+    table_.close({segment.base, segment.bytes});
   is_covered = true;
 }
 

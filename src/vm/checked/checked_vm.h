@@ -34,13 +34,9 @@ class CheckedVm final : public Vm {
 
   const BlockStates& states() const noexcept { return states_; }
 
-  // Before the program can touch an unprotected segment: all its states are those of closed blocks.
+  // Before the program can touch an unprotected segment: all its states are those of closed blocks. Those of
+  // a protected one are when its first block opens, but for stacks and segments of several parts.
   void cover(const Segment& segment) noexcept;
-
-  // Of a protected segment with at most so many bytes all states are those of closed blocks before the first
-  // one opens; of a larger one, whose table would take memory for blocks that no rank uses, a state is 0
-  // until its block has been open once.
-  static constexpr std::size_t filled_bytes_max = std::size_t{1} << 30;
 
  private:
   bool has_pages(BlockRun run) const noexcept { return !space_.segment_of(run.first).unprotected; }

@@ -42,10 +42,15 @@ class StateTable {
   void cover(AddressRange range) noexcept;
   // REQUIRES: the range is covered, and whole granules.
   void set(AddressRange range, std::uint8_t state) noexcept;
+  // The same with the state `closed`, for a range of any size: takes memory for a thousandth of the range's
+  // states, and for those that are set later. Ends the process if the kernel refuses. REQUIRES: no state of
+  // the range has been set.
+  void close(AddressRange range) noexcept;
   // The state of the granule around `address`.
   std::uint8_t state(std::uintptr_t address) const noexcept { return *at(address); }
 
  private:
+  void map_closed(std::uintptr_t begin, std::size_t bytes) noexcept;
   volatile std::uint8_t* at(std::uintptr_t address) const noexcept {
     return reinterpret_cast<volatile std::uint8_t*>(base_ + (address >> shift_));
   }

@@ -30,13 +30,16 @@ int guard_holds(uintptr_t address) {
   return 0;
 }
 
-void guard_add(uintptr_t address, size_t bytes) {
+struct GuardedRegion* guard_add(uintptr_t address, size_t bytes) {
   const uintptr_t begin = (address + PAGE - 1) / PAGE * PAGE, end = (address + bytes) / PAGE * PAGE;
-  if (begin < end) guard_regions[guard_count++] = (struct GuardedRegion){begin, end};
+  if (begin >= end) return NULL;
+  guard_regions[guard_count] = (struct GuardedRegion){begin, end, NULL};
+  return &guard_regions[guard_count++];
 }
 
 static int protection_of(uintptr_t page) {
   const unsigned char state = *((const unsigned char*)MUSUBI_CHECKS_TABLE + page / PAGE);
+  if (!(state & MUSUBI_CHECKS_NOT_STORABLE)) return PROT_READ | PROT_WRITE;
   if (state & MUSUBI_CHECKS_NOT_READABLE) return PROT_NONE;
   return PROT_READ | (state & MUSUBI_CHECKS_NOT_WRITABLE ? 0 : PROT_WRITE);
 }

@@ -9,6 +9,7 @@
 
 struct GuardedRegion {
   uintptr_t begin, end; /* pages */
+  char* room;           /* of unwritten.h, or NULL */
 };
 
 extern struct GuardedRegion guard_regions[16];
@@ -16,7 +17,8 @@ extern unsigned guard_count;
 
 void guard_lock(void), guard_unlock(void);
 int guard_holds(uintptr_t address);
-void guard_add(uintptr_t address, size_t bytes);
+/* Result: the new region, or NULL if the bytes hold no page. */
+struct GuardedRegion* guard_add(uintptr_t address, size_t bytes);
 
 /* Gives the guarded pages that the bytes touch the protection that the table says. The caller holds the lock.
  */

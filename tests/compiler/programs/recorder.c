@@ -11,6 +11,7 @@
 
 #include "guard.h"
 #include "src/checks/abi.h"
+#include "unwritten.h"
 
 enum { SHIFT = MUSUBI_CHECKS_GRANULE_SHIFT_MAX, CLOSED = 7, GARBAGE = 0xa5, TOLD_MAX = 10 };
 
@@ -36,13 +37,22 @@ static void set_states(uintptr_t address, size_t bytes, int on, int off) {
 
 static void open_bytes(uintptr_t address, size_t bytes, int writes) {
   guard_lock();
+  unwritten_fetch(address, bytes);
   set_states(address, bytes, 0, writes ? CLOSED : MUSUBI_CHECKS_NOT_READABLE);
   guard_protect(address, bytes);
   guard_unlock();
 }
 
+static void open_for_stores(uintptr_t address) {
+  guard_lock();
+  const int is_open = unwritten_open(address);
+  guard_unlock();
+  if (!is_open) open_bytes(address, 1, 1);
+}
+
 static void close_bytes(const void* address, size_t bytes) {
   guard_lock();
+  unwritten_fetch((uintptr_t)address, bytes);
   set_states((uintptr_t)address, bytes, CLOSED, 0);
   guard_protect((uintptr_t)address, bytes);
   guard_unlock();
@@ -59,13 +69,15 @@ void synchronise(void) {
 }
 
 void recorder_guard(const void* address, size_t bytes) {
-  guard_add((uintptr_t)address, bytes);
+  struct GuardedRegion* region = guard_add((uintptr_t)address, bytes);
+  if (region != NULL) region->room = unwritten_room(region->end - region->begin);
   synchronise();
 }
 
 /* Uses vector registers, as a runtime may: the entries below must save them. */
 __attribute__((used)) static void record(uintptr_t address, uintptr_t bytes, unsigned entry) {
-  if (entry <= MUSUBI_CHECKS_ENTRY_WRITE) bytes = 1; /* the second argument is none */
+  if (entry <= MUSUBI_CHECKS_ENTRY_WRITE || entry == MUSUBI_CHECKS_ENTRY_STORE)
+    bytes = 1; /* the second argument is none */
   if (bytes == 0 || address + bytes < address ||
       address + bytes > (uintptr_t)1 << MUSUBI_CHECKS_ADDRESS_BITS) {
     fprintf(stderr, "recorder: entry %u was called for %#lx, %lu bytes\n", entry, address, bytes);
@@ -73,7 +85,10 @@ __attribute__((used)) static void record(uintptr_t address, uintptr_t bytes, uns
   }
   if (recorder_count < sizeof recorder_calls / sizeof *recorder_calls)
     recorder_calls[recorder_count++] = (struct RecordedCall){entry, address, bytes};
-  open_bytes(address, bytes, entry != MUSUBI_CHECKS_ENTRY_READ && entry != MUSUBI_CHECKS_ENTRY_READ_RANGE);
+  if (entry == MUSUBI_CHECKS_ENTRY_STORE)
+    open_for_stores(address);
+  else
+    open_bytes(address, bytes, entry != MUSUBI_CHECKS_ENTRY_READ && entry != MUSUBI_CHECKS_ENTRY_READ_RANGE);
   if (entry == MUSUBI_CHECKS_ENTRY_OVERWRITE) memset((void*)address, GARBAGE, bytes);
   __asm__ volatile("pcmpeqd %%xmm0, %%xmm0; movdqa %%xmm0, %%xmm5; movdqa %%xmm0, %%xmm15" ::
                        : "xmm0", "xmm5", "xmm15");
@@ -99,7 +114,7 @@ static void on_fault(int number, siginfo_t* info, void* context) {
   open_bytes(address, 1, writes);
 }
 
-/* Entries 0 to 5. xsave keeps the vector registers (mask 0xe7: up to AVX-512), which the C library uses in
+/* Entries 0 to 6. xsave keeps the vector registers (mask 0xe7: up to AVX-512), which the C library uses in
  * memset; the header of its area, from 512 on, must be zero before. */
 #define ENTRY(number)                                                                               \
   "recorder_entry_" #number                                                                         \
@@ -112,15 +127,15 @@ static void on_fault(int number, siginfo_t* info, void* context) {
   ", %edx; call record\n"                                                                           \
   "mov $0xe7, %eax; xor %edx, %edx; xrstor64 (%rsp); mov %rbp, %rsp; pop %rbp; pop %r10; pop %r9\n" \
   "pop %r8; pop %rdi; pop %rsi; pop %rdx; pop %rcx; pop %rax; mov $-1, %r11; ret\n"
-__asm__(".text\n" ENTRY(0) ENTRY(1) ENTRY(2) ENTRY(3) ENTRY(4) ENTRY(5));
+__asm__(".text\n" ENTRY(0) ENTRY(1) ENTRY(2) ENTRY(3) ENTRY(4) ENTRY(5) ENTRY(6));
 void recorder_entry_0(void), recorder_entry_1(void), recorder_entry_2(void), recorder_entry_3(void),
-    recorder_entry_4(void), recorder_entry_5(void);
+    recorder_entry_4(void), recorder_entry_5(void), recorder_entry_6(void);
 
 __attribute__((constructor(101))) static void start(void) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
   const size_t table = (size_t)1 << (MUSUBI_CHECKS_ADDRESS_BITS - SHIFT);
-  void (*const entries[])(void) = {recorder_entry_0, recorder_entry_1, recorder_entry_2,
-                                   recorder_entry_3, recorder_entry_4, recorder_entry_5};
+  void (*const entries[])(void) = {recorder_entry_0, recorder_entry_1, recorder_entry_2, recorder_entry_3,
+                                   recorder_entry_4, recorder_entry_5, recorder_entry_6};
   char* page = mmap((void*)MUSUBI_CHECKS_PAGE, 4096, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (page == MAP_FAILED ||
       mmap((void*)MUSUBI_CHECKS_TABLE, table, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED) {

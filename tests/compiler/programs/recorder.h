@@ -23,7 +23,8 @@ struct RecordedCall {
 /* Closes the granules that the bytes touch, and forgets the calls recorded. */
 void recorder_close(const void* address, size_t bytes);
 
-/* Guards the pages that lie in the bytes, and closes them. */
+/* Guards the pages that lie in the bytes, and closes them. Stores open them for stores alone (unwritten.h).
+ */
 void recorder_guard(const void* address, size_t bytes);
 
 /* Closes all guarded memory, as another thread's synchronisation may. Compiled code knows nothing about it.

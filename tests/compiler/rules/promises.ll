@@ -1,6 +1,6 @@
 ; Functions that call a changed one, and calls of them, promise nothing about memory any more; others keep
 ; their attributes. Each module has a note.
-; CHECK: @musubi.note = private constant {{.*}} <{ i32 7, i32 17, i32 1, [7 x i8] c"Musubi\00", [1 x i8] {{.*}}, i32 1, i32 12, i32 1, i32 0, {{.*}}section ".note.musubi.checks", align 4
+; CHECK: @musubi.note = private constant {{.*}} <{ i32 7, i32 19, i32 1, [7 x i8] c"Musubi\00", [1 x i8] {{.*}}, i32 2, i32 12, i32 1, i32 0, {{.*}}section ".note.musubi.checks", align 4
 ; CHECK-NOT: memory(argmem: read)
 ; CHECK: define double @sum(ptr %a, i64 %n) {
 define double @sum(ptr %a, i64 %n) memory(argmem: read) {

@@ -67,6 +67,38 @@ static void collect(uint64_t* memory) {
   BARRIER();
 }
 
+/* The functions read words that another rank has written and this one has never opened: where it is not their
+ * home, it has old bytes of them. */
+static void collect_from_others(uint64_t* memory) {
+  enum { count = 32, first = 1000 };
+  for (int root = 0; root < ranks; ++root) {
+    uint64_t* const sent = memory + first + count * root;
+    if (rank == (root + 1) % ranks) {
+      for (uint64_t i = 0; i < count; ++i) write_word(sent + i, 9000 + 100 * (uint64_t)root + i);
+    }
+    BARRIER();
+    CHECK(musubi_broadcast_values(sent, count * 8, root) == MUSUBI_OK);
+    for (uint64_t i = 0; i < count; ++i) CHECK(read_word(sent + i) == 9000 + 100 * (uint64_t)root + i);
+    BARRIER();
+  }
+  uint64_t* const given = memory + first + count * (ranks + (rank + 1) % ranks);
+  uint64_t* const own = memory + first + count * (ranks + rank);
+  for (uint64_t i = 0; i < count; ++i) write_word(given + i, i + 1);
+  BARRIER();
+  CHECK(musubi_allreduce(own, count, MUSUBI_UINT64, MUSUBI_SUM) == MUSUBI_OK);
+  for (uint64_t i = 0; i < count; ++i) CHECK(read_word(own + i) == (i + 1) * (uint64_t)ranks);
+  BARRIER();
+  for (uint64_t i = 0; i < 8; ++i) {
+    if (rank == ranks - 1) write_word(memory + 2000 + 8 * i, (uint64_t)memory + i);
+    BARRIER();
+    void* other = NULL;
+    void** const pointer = rank == 0 ? (void**)(memory + 2000 + 8 * i) : &other;
+    CHECK(musubi_broadcast(pointer) == MUSUBI_OK);
+    CHECK(rank == 0 || other == (char*)memory + i);
+    BARRIER();
+  }
+}
+
 static void pass_to_kernel(uint64_t* memory) {
   int ends[2];
   CHECK(pipe(ends) == 0);
@@ -97,6 +129,7 @@ static void use_memory(size_t block, int policy) {
   CHECK(musubi_alloc_with(&attributes, bytes, &memory) == MUSUBI_OK);
   share(memory, block);
   collect(memory);
+  collect_from_others(memory);
   copy_globally(memory);
   CHECK(musubi_atomic_fetch_add_64((uint64_t*)memory + 200, 1, NULL) == MUSUBI_OK);
   BARRIER();

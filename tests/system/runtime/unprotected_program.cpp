@@ -110,6 +110,24 @@ void scatter() {
   }
 }
 
+// The changes of many blocks go to their home in few batches.
+void packets() {
+  std::uint64_t* const memory = add(vm::InitialHome::one_rank);
+  const std::size_t step = block_bytes / sizeof(std::uint64_t), blocks = bytes / block_bytes;
+  for (std::uint64_t turn = 1; turn <= 3; ++turn) {
+    if (job->self().value == 1) {
+      for (std::size_t i = 0; i < words; i += step / 2) write(memory + i, turn + i);
+      const std::uint64_t operations = job->counters().get(Counter::remote_operations);
+      job->synchronization().release_range(memory, bytes);
+      if (job->counters().get(Counter::remote_operations) > operations + blocks / 32 + 1)
+        expect("batches of a release", job->counters().get(Counter::remote_operations), operations);
+    }
+    meet();
+    for (std::size_t i = 0; i < words; i += step / 2) expect("a word", read(memory + i), turn + i);
+    meet();
+  }
+}
+
 // A rank that has become the home of what it writes sends nothing for it, and the others send their changes
 // there.
 void homes() {
@@ -360,6 +378,7 @@ int main(int, char** arguments) {
                             {"late_stores", without_pages<late_stores>},
                             {"scatter", without_pages<scatter>},
                             {"homes", without_pages<homes>},
+                            {"packets", without_pages<packets>},
                             {"system_calls", without_pages<system_calls>},
                             {"children", without_pages<children>},
                             {"used_up", without_pages<used_up>},

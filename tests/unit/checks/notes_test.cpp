@@ -26,7 +26,7 @@ class Segment {
     std::vector<std::byte> description(16 + why.size() + 1);
     const std::uint32_t words[]{abi, shift, MUSUBI_CHECKS_HINT, complete};
     std::memcpy(description.data(), words, sizeof words);
-    std::memcpy(description.data() + sizeof words, why.data(), why.size());
+    if (!why.empty()) std::memcpy(description.data() + sizeof words, why.data(), why.size());
     return add(std::string_view("Musubi\0", 7), MUSUBI_CHECKS_NOTE_TYPE, description);
   }
   std::span<const std::byte> bytes() const { return bytes_; }
@@ -53,6 +53,21 @@ TEST(Notes, ThoseOfChecksAreFoundAmongOthers) {
   EXPECT_EQ(notes[0].mode, unsigned{MUSUBI_CHECKS_HINT});
   EXPECT_FALSE(notes[1].is_complete);
   EXPECT_EQ(notes[1].why_not, "a.c:12: asm");
+}
+
+// After the reason: calls with their places, and definitions, each list with an empty text at its end.
+TEST(Notes, NameTheFunctionsThatAnObjectCallsAndHas) {
+  using namespace std::string_view_literals;
+  Segment segment;
+  segment.add_checks(2, 12, 1, "\0fill\0at a.c:3\0sum\0by pointer\0\0main\0work\0"sv);
+  const std::vector<Note> notes = notes_in(segment.bytes());
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0].why_not, "");
+  ASSERT_EQ(notes[0].calls.size(), 2u);
+  EXPECT_EQ(notes[0].calls[0].name, "fill");
+  EXPECT_EQ(notes[0].calls[0].place, "at a.c:3");
+  EXPECT_EQ(notes[0].calls[1].name, "sum");
+  EXPECT_EQ(notes[0].definitions, (std::vector<std::string>{"main", "work"}));
 }
 
 TEST(Notes, DamagedOnesArePassedOver) {
@@ -89,6 +104,17 @@ TEST(Notes, AnObjectThatLeavesAccessesUncheckedIsNamed) {
   EXPECT_NE(error(std::array{all, part}).find("of b.so are checked (b.c:12: assembly)"), std::string::npos);
   EXPECT_NE(error(std::array{all, hints}).find("of c.so are checked"), std::string::npos);
   EXPECT_NE(error(std::array{stores, all}).find("of d.so are checked"), std::string::npos);
+}
+
+TEST(Notes, ACallOfCodeWithoutChecksIsNamed) {
+  const Note calling{MUSUBI_CHECKS_ABI, 9, MUSUBI_CHECKS_UDSM, true, "", {{"fill", "at a.c:3"}}, {"main"}};
+  const Note called{MUSUBI_CHECKS_ABI, 9, MUSUBI_CHECKS_UDSM, true, "", {{"main", "by pointer"}}, {"fill"}};
+  const std::array alone{CheckedObject{"a", calling}};
+  const std::array both{CheckedObject{"a", calling}, CheckedObject{"b.so", called}};
+  EXPECT_TRUE(check_all_accesses(both).ok());
+  ASSERT_FALSE(check_all_accesses(alone).ok());
+  EXPECT_NE(check_all_accesses(alone).error().message.find("of a are checked (a call of fill at a.c:3"),
+            std::string::npos);
 }
 
 TEST(Notes, AnErrorNamesTheObject) {

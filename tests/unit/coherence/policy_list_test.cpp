@@ -62,13 +62,15 @@ TEST(PolicyList, NamesTheWordsOfTheSettings) {
   EXPECT_EQ(words_of("sms_policy"), sms);
 }
 
+// After the policies comes home_only: home_based, with an attribute of the segment.
 TEST(PolicyList, NumbersThePoliciesOfTheBindings) {
-  const std::string python = "POLICIES = {" + joined(python_entry) + "}";
+  const std::string python =
+      "POLICIES = {" + joined(python_entry) + ", \"home_only\": " + std::to_string(policy_list.size()) + "}";
   EXPECT_NE(text_of_file("bindings/python/musubi/_memory.py").find(python), std::string::npos) << python;
   const auto fortran_entry = [](const PolicyDeclaration& policy) {
     return std::string(policy.c_name) + (number_of(policy.policy) == 0 ? " = 0" : "");
   };
-  const std::string fortran = "enumerator :: " + joined(fortran_entry) + "\n";
+  const std::string fortran = "enumerator :: " + joined(fortran_entry) + ", MUSUBI_POLICY_HOME_ONLY\n";
   EXPECT_NE(text_of_file("bindings/fortran/musubi.f90").find(fortran), std::string::npos) << fortran;
 }
 

@@ -14,12 +14,12 @@
 namespace musubi::coherence::rules {
 namespace {
 
-constexpr State all_states[] = {State::invalid_clean, State::invalid_dirty, State::readable_clean,
-                                State::readable_dirty, State::writable};
+constexpr State all_states[] = {State::invalid_clean,  State::invalid_dirty,  State::stores_only,
+                                State::readable_clean, State::readable_dirty, State::writable};
 
 TEST(States, SayWhatTheProgramMayDoAndWhetherThereAreChanges) {
-  const bool valid[] = {false, false, true, true, true};
-  const bool dirty[] = {false, true, false, true, true};
+  const bool valid[] = {false, false, false, true, true, true};
+  const bool dirty[] = {false, true, true, false, true, true};
   for (std::size_t i = 0; i < std::size(all_states); ++i) {
     Entry e = in_state(all_states[i]);
     EXPECT_EQ(is_valid(e), valid[i]) << i;
@@ -61,6 +61,20 @@ TEST(Permits, KeepUnprotectedBlocksDirtyUntilTheRankIsQuiescent) {
   for (const State state : all_states) {
     EXPECT_EQ(when_released(state, true, parameters), state);
     EXPECT_EQ(when_released(state, false, parameters), when_released(state));
+  }
+}
+
+TEST(Permits, LetNoBlockLoseBytesThatAThreadMayRead) {
+  vm::Segment fetched{}, home_only{};
+  home_only.home_only = true;
+  const Parameters parameters;
+  for (const State state : all_states) {
+    Entry e{};
+    e.copy.state = state;
+    EXPECT_FALSE(may_open_for_stores(fetched, e, parameters));
+    EXPECT_EQ(may_open_for_stores(home_only, e, parameters), state == State::invalid_clean);
+    e.copy.late_loads = true;
+    EXPECT_FALSE(may_open_for_stores(home_only, e, parameters));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <memory>
 #include <vector>
 
@@ -104,13 +105,44 @@ TEST_F(CheckedVmTest, PagesOpenFirstAndCloseLast) {
   EXPECT_EQ(pages_->states_seen, (std::vector<unsigned>{0, readable, readable, closed}));
 }
 
-// 8 TiB of states are zero until they are needed.
-TEST_F(CheckedVmTest, ALargeSegmentTakesMemoryForItsOpenBlocksAlone) {
-  use(std::size_t{1} << 43);
+// Bytes of memory that this process holds.
+std::size_t resident_bytes() {
+  std::size_t all = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * os::page_bytes();
+}
+
+// 8 TiB, whose states are 16 GiB.
+TEST_F(CheckedVmTest, ALargeSegmentIsClosedAndTakesLittleMemory) {
+  const std::size_t bytes = std::size_t{1} << 43, last = bytes / block_bytes - 1;
+  use(bytes);
+  const std::size_t before = resident_bytes();
   vm_->open_read({BlockId{1000}, 1});
-  vm_->close({BlockId{1000}, 1});
-  EXPECT_EQ(state(1000), closed);
-  EXPECT_EQ(state(1001), open);
+  EXPECT_EQ(state(0), closed);
+  EXPECT_EQ(state(999), closed);
+  EXPECT_EQ(state(1000), readable);
+  EXPECT_EQ(state(1001), closed);
+  for (std::uint64_t block = 2000; block < last; block = block * 3 / 2) {
+    EXPECT_EQ(state(block), closed) << block;
+    vm_->open_write({BlockId{block}, 1});
+    EXPECT_EQ(state(block), open) << block;
+    EXPECT_EQ(state(block + 1), closed) << block;
+  }
+  EXPECT_EQ(state(last), closed);
+  EXPECT_EQ(table_->state(base - 1), 0) << "not shared";
+  EXPECT_EQ(table_->state(base + bytes), 0) << "not shared";
+  EXPECT_LT(resident_bytes() - before, std::size_t{64} << 20);
+}
+
+// Its states begin and end inside of pages that neighbours have a part of.
+TEST_F(CheckedVmTest, AnOddLargeSegmentIsClosedUpToItsEnds) {
+  const std::size_t bytes = (std::size_t{1} << 32) + 7 * block_bytes;
+  use(bytes);
+  vm_->open_read({BlockId{0}, 1});
+  vm_->close({BlockId{0}, 1});
+  for (std::uint64_t block = 0; block < bytes / block_bytes; ++block)
+    ASSERT_EQ(state(block), closed) << block;
+  EXPECT_EQ(table_->state(base + bytes), 0) << "not shared";
 }
 
 // Blocks smaller than a page.
@@ -143,7 +175,7 @@ TEST_F(CheckedVmTest, TheStatesOfAnUnprotectedSegmentChangeAlone) {
 }
 
 TEST_F(CheckedVmTest, ALargeUnprotectedSegmentIsClosedWhole) {
-  const std::size_t bytes = 2 * CheckedVm::filled_bytes_max;
+  const std::size_t bytes = std::size_t{2} << 30;
   use(bytes, true);
   vm_->cover(space_->segments()[0]);
   EXPECT_EQ(table_->state(base), closed);
