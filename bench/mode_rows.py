@@ -14,6 +14,7 @@ from table import Row, Value
 
 PAGES, HINT = "pages", "hint"
 MODES = {PAGES: "off", HINT: "hint", "adsm": "adsm", "udsm": "udsm"}  # columns, and --musubi=
+HOME_ONLY = "home_only"  # a column of programs of musubi.h that can choose it; mode udsm
 MARKS = ("<!-- modes -->", "<!-- end of modes -->")
 NO_GAIN = 1.03  # less is no difference
 COUNTERS = {"trips": ("remote_operations", "messages"), "bytes": ("remote_bytes",),
@@ -29,6 +30,10 @@ class Program:
     quick: str
     value: str = "time"
     gains: bool = False  # hints must make it faster where trips are long
+    can_be_home_only: bool = False  # by one more argument
+
+    def columns(self):
+        return [*MODES, HOME_ONLY] if self.can_be_home_only else [*MODES]
 
 
 PROGRAMS = [
@@ -38,6 +43,10 @@ PROGRAMS = [
     Program("buckets", "radix sort, runs of keys copied", "sort", "2097152 6 blocks", "5000 6 blocks",
             gains=True),
     Program("overwrite", "array that another rank overwrites", "overwrite", "4096 6", "64 2", gains=True),
+    Program("home_sort", "radix sort, memory of musubi.h", "homes", "sort 524288 8", "sort 5000 4",
+            can_be_home_only=True),
+    Program("home_transpose", "transpose, memory of musubi.h", "homes", "transpose 512 8", "transpose 64 4",
+            can_be_home_only=True),
     Program("lu", "LU by blocks, 512 rows", "lu", "512 32", "64 16"),
     Program("stencil", "stencil of 5 points, 1024 rows", "stencil", "1024 40", "64 5"),
     Program("box", "transpose of a box, 64 x 64 x 64", "transpose", "64 64 64 4", "16 16 16 2"),
@@ -79,18 +88,21 @@ def counted(read):
     return read_and_count
 
 
-def command(suite, place, mode, program):
-    path = suite.build / "bench" / "compiled" / MODES[mode] / program.name
+def command(suite, place, column, program):
+    mode = MODES.get(column, "udsm")
+    path = suite.build / "bench" / "compiled" / mode / program.name
     arguments = program.quick if suite.quick else program.full
+    if column == HOME_ONLY:
+        arguments += " home_only"
     if not place.delay_us:
-        return by_musubi(suite, place.ranks, "--stats", f"compiled/{MODES[mode]}/{program.name}", arguments)
+        return by_musubi(suite, place.ranks, "--stats", f"compiled/{mode}/{program.name}", arguments)
     return (f"{suite.musubi} run -n {place.ranks} --stats --set fabric_delay={place.delay_us}us "
             f"{shlex.quote(str(path))} {arguments}")
 
 
-def bound(program, mode, place):
+def bound(program, column, place):
     """Hints never cost more than 3 %, and hide trips."""
-    if mode != HINT:
+    if column != HINT:
         return ""
     return ">= 1.3" if program.gains and place.delay_us else ">= 0.97"
 
@@ -98,11 +110,13 @@ def bound(program, mode, place):
 def group(suite, program, place):
     key = f"modes_{program.key}_{place.key}"
     read = counted(rows.program_times(program.value))
-    candidates = [Candidate(mode, command(suite, place, mode, program), read) for mode in MODES]
+    candidates = [Candidate(column, command(suite, place, column, program), read)
+                  for column in program.columns()]
     return rows.Group(key, candidates, [
-        Row(f"{key}_{mode}", f"{program.title}, {mode}, {place.title}", "speed", "s",
-            Value(mode, program.value), Value(PAGES, program.value), suite.bound(bound(program, mode, place)))
-        for mode in MODES if mode != PAGES],
+        Row(f"{key}_{column}", f"{program.title}, {column}, {place.title}", "speed", "s",
+            Value(column, program.value), Value(PAGES, program.value),
+            suite.bound(bound(program, column, place)))
+        for column in program.columns() if column != PAGES],
         [suite.program(f"compiled/{mode}/{program.name}") for mode in MODES.values()],
         needs_hosts=not place.delay_us)
 
@@ -141,7 +155,7 @@ def winner(by_mode, value):
 
 def table(measured):
     """Lines of Markdown: one per program and place."""
-    heading = ["program", "where", *MODES, "speed of hint", "fastest"]
+    heading = ["program", "where", *MODES, HOME_ONLY, "speed of hint", "fastest"]
     lines = ["| " + " | ".join(heading) + " |", "|---" * len(heading) + "|"]
     by_key = {made.key: made for made in measured}
     for program in PROGRAMS:
@@ -153,8 +167,9 @@ def table(measured):
             times = [shortest(by_mode[mode], program.value) for mode in (PAGES, HINT)]
             hint = f"{times[0] / times[1]:.2f}" if all(times) else "-"
             lines.append("| " + " | ".join([
-                program.title, place.title, *(cell(by_mode[mode], program.value) for mode in MODES), hint,
-                winner(by_mode, program.value)]) + " |")
+                program.title, place.title,
+                *(cell(by_mode[column], program.value) if column in by_mode else "-"
+                  for column in [*MODES, HOME_ONLY]), hint, winner(by_mode, program.value)]) + " |")
     return lines
 
 
@@ -167,13 +182,14 @@ def section(measured, told, rounds):
     return "\n".join([
         MARKS[0], "## Modes of musubi-cc", "",
         "`bench/run --modes` writes this section. The same programs by [musubi-cc](guide/compiler.md), in",
-        "mode off (`pages`), hint, adsm and udsm. `hosts` are network namespaces by TCP with a rank each; in",
-        "the other lines the ranks are on one host, with memories of their own and round trips made longer",
-        "(`fabric_delay`). Four ranks share two cores. A cell: milliseconds of the part that the program",
-        "times; then, of the whole job, trips (batches of remote operations, and messages), bytes of remote",
-        f"operations, and faults (signals). The run that took least time of {rounds}, after one that warms up.",
-        f"`fastest`: the mode, if it is {100 * (NO_GAIN - 1):.0f} % faster than pages, and its speed; or no gain.",
-        f"Other processes used {disturbance(measured):.2f} cores.",
+        "mode off (`pages`), hint, adsm and udsm, and in udsm with policy home_only. `hosts` are network",
+        "namespaces by TCP with a rank each; in the other lines the ranks are on one host, with memories of",
+        "their own and round trips made longer (`fabric_delay`). Four ranks share two cores. A cell:",
+        "milliseconds of the part that the program times; then, of the whole job, trips (batches of remote",
+        "operations, and messages), bytes of remote operations, and faults (signals). The run that took least",
+        f"time of {rounds}, after one that warms up. `fastest`: the column, if it is",
+        f"{100 * (NO_GAIN - 1):.0f} % faster than pages, and its speed; or no gain. Other processes used",
+        f"{disturbance(measured):.2f} cores.",
         "", *table(measured), "", "```", *told, "```", MARKS[1]])
 
 

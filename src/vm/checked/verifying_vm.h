@@ -35,8 +35,8 @@ class VerifyingVm final : public Vm {
 
   static constexpr std::uint64_t always_hides = 2000, hides_each = 64;
 
-  // Call when the rank's only thread of the program has synchronised: hides at the first `always_hides` calls,
-  // later at one of `hides_each`.
+  // Call when the rank's only thread of the program has synchronised: hides at the first `always_hides`
+  // calls, later at one of `hides_each`.
   void synchronised() noexcept;
   // Hides all open blocks but stacks, and those that stay open.
   void hide() noexcept;
