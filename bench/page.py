@@ -6,7 +6,7 @@ import shlex
 import statistics
 
 import alternate
-import mode_rows
+import modes
 import rows
 from alternate import Candidate
 from hosts import by_mpi, by_musubi
@@ -105,11 +105,8 @@ def table(measured, readme):
     return lines
 
 
-def told(notes):
-    return [line for line in notes if line.split(None, 1)[0] in TOLD]
-
-
 def page(measured, notes, rounds):
+    told = [line for line in notes if line.split(None, 1)[0] in TOLD]
     return "\n".join([
         "# Results", "",
         "`bench/run --page` writes this page and the table of the [README](../README.md).", "",
@@ -121,7 +118,7 @@ def page(measured, notes, rounds):
         "two hosts are slower. A row in which other processes used more than",
         f"{alternate.QUIET_CORES} cores tells little.", "",
         *table(measured, readme=False), "",
-        "## Machine", "", "```", *told(notes), "```", "",
+        "## Machine", "", "```", *told, "```", "",
         "[benchmarks.md](reference/benchmarks.md) explains the rows of `bench/run`, with floors.", ""])
 
 
@@ -138,10 +135,9 @@ def insert_into_readme(path, measured):
 
 def write(root, measured, notes, rounds):
     """Writes both below `root`. Result: the programs of which a command failed."""
-    results = root / "docs" / "results.md"
-    modes = mode_rows.kept_section(results.read_text(encoding="utf-8")) if results.exists() else ""
-    text = page(measured, notes, rounds)
-    results.write_text(f"{text}\n{modes}\n" if modes else text, encoding="utf-8")
+    path = root / "docs" / "results.md"
+    kept = modes.kept_section(path)
+    path.write_text(page(measured, notes, rounds) + (f"\n{kept}" if kept else ""), encoding="utf-8")
     insert_into_readme(root / "README.md", measured)
     return [f"{group.key}, {candidate.name}: {candidate.failure}"
             for group in measured for candidate in group.candidates if candidate.failure]

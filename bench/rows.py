@@ -7,8 +7,8 @@ import re
 import shlex
 
 import far_rows
-import mode_rows
 import model_rows
+import modes
 import network_rows
 from alternate import Candidate, wall_time
 from programs import PROGRAMS, TASKS
@@ -462,7 +462,7 @@ class Suite:
             *far_rows.groups(self),
             *network_rows.groups(self),
             *model_rows.groups(self),
-            *mode_rows.groups(self),
+            *modes.groups(self),
             self.start(),
         ]
 

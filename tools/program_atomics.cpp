@@ -6,6 +6,7 @@
 
 #include "atomics/patch.h"
 #include "atomics/site.h"
+#include "program_checks.h"
 #include "program_contents.h"
 #include "program_file.h"
 
@@ -35,6 +36,18 @@ std::vector<Row> rows_of(const atomics::Scan& scan, const atomics::PatchReport& 
   };
 }
 
+nlohmann::ordered_json json_of(const std::vector<checks::Note>& notes) {
+  auto list = nlohmann::ordered_json::array();
+  for (const checks::Note& note : notes) {
+    list.push_back({{"mode", name_of_mode(note.mode)},
+                    {"granule_bytes", std::uint64_t{1} << note.granule_shift % 64},
+                    {"contract", note.abi},
+                    {"complete", note.is_complete},
+                    {"why_not", note.why_not}});
+  }
+  return list;
+}
+
 }  // namespace
 
 int examine_program(const std::string& program, bool as_json) {
@@ -54,15 +67,18 @@ int examine_program(const std::string& program, bool as_json) {
   const auto problems =
       file ? problems_of_contents(found.path, file.value()) : std::vector<Error>{file.error()};
   const std::vector<Row> rows = rows_of(scan.value(), atomics::forecast(scan.value()));
+  const std::vector<checks::Note> notes = notes_of_file(found.path);
   if (as_json) {
     nlohmann::ordered_json object{{"program", found.path}};
     for (const Row& row : rows) object[row.name] = row.count;
+    object["checks"] = json_of(notes);
     if (!problems.empty()) object["problem"] = problems.front().message;
     std::printf("%s\n", object.dump(2).c_str());
     return problems.empty() ? 0 : 1;
   }
   std::printf("%s\n", found.path.c_str());
   for (const Row& row : rows) std::printf("%10zu  %s\n", row.count, row.text);
+  std::fputs(text_of_checks(notes).c_str(), stdout);
   if (!problems.empty()) std::printf("problem: %s\n", problems.front().message.c_str());
   return problems.empty() ? 0 : 1;
 }

@@ -1,4 +1,5 @@
-// `musubi doctor <program>`: lists the atomics and fences in its file, and how a job would serve them.
+// `musubi doctor <program>`: lists the atomics and fences in its file, how a job would serve them, and the
+// checks of its objects.
 #pragma once
 
 #include <string>

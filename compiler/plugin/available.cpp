@@ -9,7 +9,7 @@ namespace musubi::compiler {
 
 std::optional<Interval> joined(const Interval& a, const Interval& b) {
   const Interval hull{std::min(a.begin, b.begin), std::max(a.end, b.end)};
-  if (hull.end - hull.begin > kGranuleBytes) return std::nullopt;
+  if (hull.end - hull.begin > granule_bytes()) return std::nullopt;
   return hull;
 }
 

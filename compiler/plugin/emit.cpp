@@ -145,7 +145,7 @@ llvm::MDNode* common_type(const Range& range) {
 // Computed bounds may be no addresses, where some accesses do not happen: the table ends at 2^47. A hint goes
 // by then; a check keeps the addresses, for other accesses of the range may happen.
 Value* Emitter::is_inside(IRBuilder<>& builder, const Range& range, Bounds& bounds, Value*& end) {
-  Value* limit = sequence_.number(kAddressLimit);
+  Value* limit = sequence_.number(address_limit());
   end = builder.CreateAdd(bounds.address, bounds.bytes);
   if (!is_checked(mode_, range.writes)) {
     Value* in_order = builder.CreateICmpULT(bounds.address, end);
@@ -162,10 +162,10 @@ void Emitter::test(const Range& range, Bounds bounds, Value* holds) {
   if (!llvm::isa<llvm::ConstantInt>(holds)) sequence_.branch(builder, holds, /*is_rare=*/false);
   Value* closed;
   const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(bounds.bytes);
-  if (constant != nullptr && is_checked(mode_, range.writes) && constant->getValue().sle(kGranuleBytes)) {
+  if (constant != nullptr && is_checked(mode_, range.writes) && constant->getValue().sle(granule_bytes())) {
     // Both ends of a short range that begins at an address are tested. One that begins elsewhere holds none
     // that could be shared: neither the first page is, nor the last granules are.
-    Value* limit = sequence_.number(kAddressLimit - kGranuleBytes);
+    Value* limit = sequence_.number(address_limit() - granule_bytes());
     sequence_.branch(builder, builder.CreateICmpULT(bounds.address, limit), /*is_rare=*/false);
     Value* last = builder.CreateAdd(bounds.address, sequence_.number(constant->getZExtValue() - 1));
     Value* states = sequence_.states(builder, bounds.address, last);
@@ -173,8 +173,8 @@ void Emitter::test(const Range& range, Bounds bounds, Value* holds) {
   } else {
     Value* end = nullptr;
     sequence_.branch(builder, is_inside(builder, range, bounds, end), /*is_rare=*/false);
-    Value* first = builder.CreateLShr(bounds.address, kGranuleShift);
-    Value* last = builder.CreateLShr(builder.CreateSub(end, sequence_.number(1)), kGranuleShift);
+    Value* first = builder.CreateLShr(bounds.address, granule_shift());
+    Value* last = builder.CreateLShr(builder.CreateSub(end, sequence_.number(1)), granule_shift());
     closed = sequence_.is_closed(builder, first, last, range.writes);
   }
   sequence_.branch(builder, closed, /*is_rare=*/true);

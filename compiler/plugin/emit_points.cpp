@@ -96,13 +96,13 @@ void PointEmitter::compare(IRBuilder<>& builder, llvm::StoreInst& store, unsigne
 
 void PointEmitter::test_range(IRBuilder<>& builder, Value* address, Value* bytes, bool writes) {
   Value* end = builder.CreateAdd(address, bytes);
-  end = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, end, sequence_.number(kAddressLimit));
+  end = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, end, sequence_.number(address_limit()));
   // No byte, or a number of bytes that is none.
   llvm::Instruction* place =
       sequence_.branch(builder, builder.CreateICmpULT(address, end), /*is_rare=*/false);
   bytes = builder.CreateSub(end, address);
-  Value* first = builder.CreateLShr(address, kGranuleShift);
-  Value* last = builder.CreateLShr(builder.CreateSub(end, sequence_.number(1)), kGranuleShift);
+  Value* first = builder.CreateLShr(address, granule_shift());
+  Value* last = builder.CreateLShr(builder.CreateSub(end, sequence_.number(1)), granule_shift());
   sequence_.branch(builder, sequence_.is_closed(builder, first, last, writes), /*is_rare=*/true);
   call_range(builder, address, bytes, writes);
   builder.SetInsertPoint(place);
@@ -133,7 +133,7 @@ void PointEmitter::test_masked(IRBuilder<>& builder, const Touch& touch) {
   Value* after = builder.CreateMul(builder.CreateSub(width, zeros(llvm::Intrinsic::ctlz)), size);
   Value* start = builder.CreateAdd(builder.CreatePtrToInt(touch.pointer, sequence_.word()), first);
   Value* bytes = builder.CreateSub(after, first);
-  if (lanes_of(touch.mask) * touch.bytes <= static_cast<uint64_t>(kGranuleBytes))
+  if (lanes_of(touch.mask) * touch.bytes <= static_cast<uint64_t>(granule_bytes()))
     test_ends(builder, start, bytes, permission_for(touch.writes));
   else
     test_range(builder, start, bytes, touch.writes);

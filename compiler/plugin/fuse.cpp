@@ -39,7 +39,8 @@ bool do_touch(const Range& range, const Range& other, llvm::ScalarEvolution& evo
 }
 
 bool can_join(const Range& range, const Range& other, const Shift& shift, llvm::ScalarEvolution& evolution) {
-  if (!range.writes) return std::abs(shift.begin) <= kGranuleBytes && std::abs(shift.end) <= kGranuleBytes;
+  if (!range.writes)
+    return std::abs(shift.begin) <= granule_bytes() && std::abs(shift.end) <= granule_bytes();
   if (range.whole != other.whole) return false;
   return (shift.begin == 0 && shift.end == 0) || do_touch(range, other, evolution);
 }

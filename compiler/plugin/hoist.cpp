@@ -8,7 +8,7 @@ namespace musubi::compiler {
 namespace {
 
 // Longer expressions cost more before the loop than a fault.
-constexpr unsigned kExpressionSizeMax = 64;
+constexpr unsigned kExpressionSizeMax = 160;
 constexpr size_t kGuardsMax = 4;
 
 bool is_too_long(const Range& range) {
@@ -111,7 +111,7 @@ llvm::StringRef Hoister::take_hull(const LoopFacts& facts, const Range& from, Ho
 
 llvm::StringRef Hoister::judge_stride(const Range& from, const llvm::SCEV* stride, const llvm::SCEV* bytes,
                                       Hoisted& hoisted) const {
-  const llvm::SCEV* granule = evolution_.getConstant(stride->getType(), kGranuleBytes);
+  const llvm::SCEV* granule = evolution_.getConstant(stride->getType(), granule_bytes());
   const llvm::SCEV* twice = evolution_.getMulExpr(bytes, evolution_.getConstant(bytes->getType(), 2));
   const llvm::SCEV* limit = evolution_.getUMaxExpr(granule, twice);
   if (hoisted.range.whole || evolution_.isKnownPredicate(llvm::CmpInst::ICMP_ULE, stride, limit)) return "";

@@ -37,7 +37,7 @@ void add_note(llvm::Module& module, Mode mode, const Completeness& completeness)
   llvm::Constant* note = llvm::ConstantStruct::getAnon(
       // Name and text are filled up to words.
       {word(name_bytes), word(words_bytes + texts_bytes), word(MUSUBI_CHECKS_NOTE_TYPE),
-       text(MUSUBI_CHECKS_NOTE_NAME), text(""), word(MUSUBI_CHECKS_ABI), word(kGranuleShift),
+       text(MUSUBI_CHECKS_NOTE_NAME), text(""), word(MUSUBI_CHECKS_ABI), word(granule_shift()),
        word(static_cast<uint32_t>(mode)), word(mode != Mode::hint && completeness.why_not.empty() ? 1 : 0),
        llvm::ConstantDataArray::getString(context, texts + filling, /*AddNull=*/false)},
       /*Packed=*/true);

@@ -1,5 +1,7 @@
 #include "options.h"
 
+#include <cstdlib>
+
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -19,6 +21,16 @@ bool take_mode(llvm::StringRef item, Mode& mode) {
   return true;
 }
 
+// A power of two that the contract allows.
+bool take_granule(llvm::StringRef value, unsigned& shift) {
+  for (unsigned one = MUSUBI_CHECKS_GRANULE_SHIFT_MIN; one <= MUSUBI_CHECKS_GRANULE_SHIFT_MAX; ++one) {
+    if (value != std::to_string(1U << one)) continue;
+    shift = one;
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Options read_options(const char* text) {
@@ -29,12 +41,19 @@ Options read_options(const char* text) {
     auto [name, value] = item.split('=');
     if (name == "report")
       options.report = value.str();
+    else if (name == "granule" && take_granule(value, options.granule_shift))
+      continue;
     else if (item == "stores=home-only" || item == "stores=plain")
       options.home_only = value == "home-only";
     else if (!take_mode(item, options.mode) && options.unknown.empty())
       options.unknown = item.str();
   }
   return options;
+}
+
+unsigned granule_shift() {
+  static const unsigned shift = read_options(std::getenv(kOptionsVariable)).granule_shift;
+  return shift;
 }
 
 }  // namespace musubi::compiler

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "src/checks/abi.h"
@@ -25,6 +26,7 @@ constexpr bool is_checked(Mode mode, bool writes) {
 
 struct Options {
   Mode mode = Mode::hint;
+  unsigned granule_shift = MUSUBI_CHECKS_GRANULE_SHIFT_MAX;
   bool home_only = false;  // in udsm, stores ask for no more than permission to store, where it is enough
   std::string report;      // file to which one line of JSON is appended per module, or empty
   std::string unknown;     // the first option with a name or a value that this plugin does not know
@@ -32,5 +34,11 @@ struct Options {
 
 // `text` may be null. Any thread.
 Options read_options(const char* text);
+
+// Of the granule of this process's options, which are one for all of its modules.
+unsigned granule_shift();
+inline int64_t granule_bytes() {
+  return int64_t{1} << granule_shift();
+}
 
 }  // namespace musubi::compiler

@@ -72,7 +72,7 @@ void Planner::stay(Range range, llvm::StringRef reason) {
 bool Planner::should_stay(const Range& range, const Range& hoisted) {
   if (!range.whole || hoisted.whole || range.is_one) return false;
   const int64_t bytes = constant_bytes(range, analyses_.evolution);
-  return bytes < 0 || bytes >= 2 * kGranuleBytes;
+  return bytes < 0 || bytes >= 2 * granule_bytes();
 }
 
 std::vector<Range> Planner::out_of(llvm::Loop& loop) {
@@ -105,6 +105,9 @@ std::vector<Range> Planner::out_of(llvm::Loop& loop) {
       // The inner range stays for the case that the outer one is left out at run time.
       hoisted.range.cover = std::make_shared<Cover>();
       range.covered_by.push_back(hoisted.range.cover);
+    } else {
+      // It takes the place of this one, also for those inside.
+      hoisted.range.cover = range.cover;
     }
     outside.push_back(std::move(hoisted.range));
     origins.emplace_back(outside.size() - 1, std::move(range));
@@ -118,7 +121,7 @@ std::vector<Range> Planner::out_of(llvm::Loop& loop) {
       stay(std::move(origin), "");
       continue;
     }
-    if (range.cover) plan_.ranges.push_back(std::move(origin));
+    if (range.cover != origin.cover) plan_.ranges.push_back(std::move(origin));
     leaving.push_back(std::move(range));
   }
   fuse(leaving, /*at_blocks=*/false, analyses_.evolution);

@@ -29,7 +29,7 @@ Value* Sequence::load(IRBuilder<>& builder, llvm::Type* type, Value* place, llvm
 }
 
 Value* Sequence::state(IRBuilder<>& builder, Value* address) const {
-  Value* place = builder.CreateAdd(builder.CreateLShr(address, kGranuleShift), number(MUSUBI_CHECKS_TABLE));
+  Value* place = builder.CreateAdd(builder.CreateLShr(address, granule_shift()), number(MUSUBI_CHECKS_TABLE));
   return load(builder, builder.getInt8Ty(), builder.CreateIntToPtr(place, pointer_), llvm::Align(1));
 }
 

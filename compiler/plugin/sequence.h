@@ -1,19 +1,17 @@
 #pragma once
 
 #include "llvm/IR/IRBuilder.h"
+#include "options.h"
 #include "permission.h"
 #include "src/checks/abi.h"
 
 namespace musubi::compiler {
 
-// One for all modes: pages protect the memory, and no block is smaller.
-inline constexpr unsigned kGranuleShift = MUSUBI_CHECKS_GRANULE_SHIFT_MAX;
-inline constexpr int64_t kGranuleBytes = int64_t{1} << kGranuleShift;
-
 // The first address whose granule the test of a range does not look up, for a load of 8 states would leave
 // the table. The last granules below 2^47 hold no shared memory.
-inline constexpr uint64_t kAddressLimit = ((uint64_t{1} << (MUSUBI_CHECKS_ADDRESS_BITS - kGranuleShift)) - 8)
-                                          << kGranuleShift;
+inline uint64_t address_limit() {
+  return ((uint64_t{1} << (MUSUBI_CHECKS_ADDRESS_BITS - granule_shift())) - 8) << granule_shift();
+}
 
 // Effects of a call of an entry on the program's memory, as passes shall see them. None: pages keep an access
 // from being wrong that moved over the call, or it is a store, which no pass moves over a call that may not

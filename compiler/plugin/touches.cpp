@@ -40,7 +40,7 @@ class Finder {
 void Finder::add_bytes(Value* pointer, uint64_t bytes, llvm::Align align, bool writes) {
   if (bytes == 0 || !is_shareable(pointer)) return;
   Touch touch{Kind::bytes, &instruction_, pointer, bytes, nullptr, nullptr, align_of(pointer, align), writes};
-  if (bytes > static_cast<uint64_t>(kGranuleBytes)) {
+  if (bytes > static_cast<uint64_t>(granule_bytes())) {
     touch.kind = Kind::range;
     touch.length = llvm::ConstantInt::get(llvm::Type::getInt64Ty(instruction_.getContext()), bytes);
   }

@@ -37,6 +37,9 @@ void print_help(const std::string& name, const Compiler& compiler) {
       "  --musubi=adsm         and code checks each store\n"
       "  --musubi=udsm         and each load\n"
       "  --musubi=off          the compiler as it is\n"
+      "  --musubi-granule=N    checks find blocks of N bytes and more: 64, 128 ... 4096, the default; one "
+      "for\n"
+      "                        all objects of a program\n"
       "  --musubi-stores=home-only\n"
       "                        udsm: stores ask for less, which saves fetches of home-only memory\n"
       "  --musubi-report       remarks with file and line: ranges found, and accesses left with the reason\n"
@@ -104,6 +107,7 @@ int main(int count, char** values) {
     return refuse(name,
                   steps.refused + " and checked code exclude each other; leave it out, or give --musubi=off");
   std::string plugin_options = "mode=" + options.mode + ";stores=" + options.stores;
+  if (!options.granule.empty()) plugin_options += ";granule=" + options.granule;
   if (!options.report_file.empty())
     plugin_options += ";report=" + std::filesystem::absolute(options.report_file).string();
   setenv("MUSUBI_PLUGIN_OPTIONS", plugin_options.c_str(), 1);

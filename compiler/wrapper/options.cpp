@@ -2,18 +2,31 @@
 
 #include <sstream>
 
+#include "src/checks/abi.h"
+
 namespace musubi::wrapper {
 
 namespace {
+
+bool is_granule(const std::string& bytes) {
+  for (unsigned shift = MUSUBI_CHECKS_GRANULE_SHIFT_MIN; shift <= MUSUBI_CHECKS_GRANULE_SHIFT_MAX; ++shift)
+    if (bytes == std::to_string(1U << shift)) return true;
+  return false;
+}
 
 // Result: whether the argument is one of the wrapper's; `refusal` is set if it is a wrong one.
 bool take(const std::string& argument, Options& options, std::string& refusal) {
   const std::string report = "--musubi-report=";
   const std::string mode = "--musubi=";
+  const std::string granule = "--musubi-granule=";
   const std::string stores = "--musubi-stores=";
   if (argument == mode + "hint" || argument == mode + "adsm" || argument == mode + "udsm" ||
       argument == mode + "off") {
     options.mode = argument.substr(mode.size());
+  } else if (argument.starts_with(granule)) {
+    options.granule = argument.substr(granule.size());
+    if (!is_granule(options.granule))
+      refusal = argument + " is no power of two from 64 to 4096: a granule has so many bytes";
   } else if (argument == stores + "home-only" || argument == stores + "plain") {
     options.stores = argument.substr(stores.size());
   } else if (argument == "--musubi-report") {
@@ -24,8 +37,8 @@ bool take(const std::string& argument, Options& options, std::string& refusal) {
     options.help = true;
   } else if (argument.starts_with("--musubi")) {
     refusal = "there is no option " + argument +
-              "; give --musubi=hint, adsm, udsm or off, --musubi-stores=home-only or plain, or "
-              "--musubi-report[=FILE]";
+              "; give --musubi=hint, adsm, udsm or off, --musubi-granule=BYTES, --musubi-stores=home-only or "
+              "plain, or --musubi-report[=FILE]";
   } else {
     return false;
   }

@@ -8,6 +8,7 @@ namespace musubi::wrapper {
 // The wrapper's own options.
 struct Options {
   std::string mode = "hint";     // --musubi=: hint, adsm or udsm; off: the compiler as it is
+  std::string granule;           // --musubi-granule=, bytes; empty: the largest
   std::string stores = "plain";  // --musubi-stores=: home-only or plain
   bool remarks = false;          // --musubi-report
   std::string report_file;       // --musubi-report=FILE

@@ -46,18 +46,20 @@ class RunsOfRange {
 Task<> Openings::open(std::span<const AddressRange> ranges, vm::Access wanted, bool siblings) {
   if (flags_.in_use() && !siblings) co_await flags_.settle();
   TaskGroup under_way(window_);
-  for (const AddressRange& range : ranges) co_await open_into(under_way, range, wanted);
+  for (const AddressRange& range : ranges) co_await open_into(under_way, range, wanted, ranges.size() == 1);
   co_await under_way.drain();
 }
 
-Task<> Openings::open_into(TaskGroup& under_way, AddressRange range, vm::Access wanted) {
+// One range within one block says nothing about the blocks after it: a loop may name one piece after the
+// other, so the policy may guess, as it does at faults.
+Task<> Openings::open_into(TaskGroup& under_way, AddressRange range, vm::Access wanted, bool alone) {
   RunsOfRange runs(space_, range);
   while (const std::optional<vm::BlockRun> run = runs.next()) {
     const std::size_t block_bytes = space_.segment_of(run->first).block_bytes;
     const std::uint64_t most = std::max<std::uint64_t>(1, run_bytes_ / block_bytes);
     for (std::uint64_t i = 0; i < run->count; i += most) {
       const vm::BlockRun part{BlockId{run->first.value + i}, std::min(most, run->count - i)};
-      co_await under_way.admit(open_run(part, wanted));
+      co_await under_way.admit(open_run(part, wanted, alone && run->count == 1));
     }
   }
 }
@@ -79,12 +81,12 @@ bool Openings::is_open(AddressRange range, vm::Access wanted) const {
 }
 
 // A fault of the first block brings the rest of the run, as far as it can: then the others are open.
-Task<> Openings::open_run(vm::BlockRun run, vm::Access wanted) {
+Task<> Openings::open_run(vm::BlockRun run, vm::Access wanted, bool may_guess) {
   for (std::uint64_t i = 0; i < run.count; ++i) {
     const BlockId block{run.first.value + i};
     if (!needs_opening(block, wanted)) continue;
     const coherence::Touch touch{wanted, space_.extent(block).address,
-                                 static_cast<std::uint32_t>(run.count - i)};
+                                 may_guess ? 0 : static_cast<std::uint32_t>(run.count - i)};
     (void)co_await flags_.fault(block, touch, true);
   }
 }

@@ -49,9 +49,9 @@ class Openings {
   Task<> written(AddressRange range);
 
  private:
-  Task<> open_into(TaskGroup& under_way, AddressRange range, vm::Access wanted);
+  Task<> open_into(TaskGroup& under_way, AddressRange range, vm::Access wanted, bool alone);
   bool needs_opening(BlockId block, vm::Access wanted) const;
-  Task<> open_run(vm::BlockRun run, vm::Access wanted);
+  Task<> open_run(vm::BlockRun run, vm::Access wanted, bool may_guess);
   vm::BlockRun whole_blocks(vm::BlockRun run, AddressRange range) const;
 
   const vm::Space& space_;

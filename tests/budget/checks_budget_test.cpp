@@ -31,6 +31,9 @@ Task<> expect_all(Node& node, std::uint64_t blocks, std::uint64_t value) {
       EXPECT_EQ(co_await load(node, i, word), value + word) << "block " << i;
   }
 }
+Task<> expect_first(Node& node, std::uint64_t block, std::uint64_t value) {
+  EXPECT_EQ(co_await load(node, block), value);
+}
 Task<> open_all(Node& node, const std::vector<AddressRange>& ranges) {
   co_await node.open_all(ranges, vm::Access::read);
 }
@@ -98,6 +101,30 @@ TEST(ChecksBudget, NamedNeighboursComeAsOneRunAndNoFurther) {
   do_now(stage, reader, open_all(reader, {range_of(reader, stage, 32, 64)}));
   EXPECT_EQ(reader.counters().get(Counter::fetches) - fetched, 64u);
   EXPECT_LE(reader.counters().get(Counter::remote_operations) - operations, 2u * 64 / 16);
+}
+
+// A loop over rows names a piece of each before it: that must not cost more than the faults, which bring
+// runs.
+TEST(ChecksBudget, PiecesNamedOneAfterTheOtherComeInRuns) {
+  constexpr std::uint64_t blocks = 128;
+  std::uint64_t by_faults = 0, by_pieces = 0;
+  for (const bool named : {false, true}) {
+    Configuration configuration = calm(2);
+    configuration.protocol.run_bytes_max = 16 * stage_block_bytes;
+    Stage stage(configuration, block_count);
+    Node& reader = stage.node(1);
+    do_now(stage, stage.node(0), write_all(stage.node(0), block_count, 7));
+    all_meet(stage);
+    const std::uint64_t operations = reader.counters().get(Counter::remote_operations);
+    for (std::uint64_t i = 0; i < blocks; ++i) {
+      const AddressRange block = range_of(reader, stage, i);
+      if (named) do_now(stage, reader, open_all(reader, {{block.begin, block.bytes / 2}}));
+      do_now(stage, reader, expect_first(reader, i, 7));
+    }
+    (named ? by_pieces : by_faults) = reader.counters().get(Counter::remote_operations) - operations;
+  }
+  EXPECT_LE(by_faults, blocks);
+  EXPECT_LE(by_pieces, by_faults);
 }
 
 // A block that rank 0 wrote, in each way in which its home may keep it. A rank that has read it before may

@@ -114,6 +114,10 @@ class JobThreads final : public Threads {
   Entry executor() { return Entry(*this); }
 
   bool has_outsiders() const noexcept { return outsiders_.load() != 0; }
+  // Whether several threads may be in program code at this moment. More may come at any time.
+  bool runs_several() const noexcept {
+    return stacks_.in_use() > 1 || has_outsiders() || has_assistant_.load();
+  }
   // Whether only threads of teams may touch shared memory.
   bool knows_all() const noexcept { return !has_outsiders() && !activity_.expects_others(); }
   // Threads of the runtime release and acquire next to the program's, from now on.
@@ -138,7 +142,7 @@ class JobThreads final : public Threads {
   bool share_cores() const noexcept { return yields_.load(std::memory_order_relaxed) != 0; }
 
  private:
-  bool has_siblings() const noexcept { return stacks_.in_use() > 1 || !knows_all() || has_assistant_.load(); }
+  bool has_siblings() const noexcept { return runs_several() || activity_.expects_others(); }
   void watch_guard(const ThreadStack& stack);
 
   JobContext& job_;

@@ -6,11 +6,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "src/checks/abi.h"
 
-enum { PAGE = 4096, UNIT = 16 };
+enum { PAGE = 4096, UNIT = 16, TRAP_FLAG = 0x100, STEPPED_PAGES = 20, STEP_COUNTS = 1024, STEPS_MAX = 16 };
 
 UNGUARDED struct GuardedRegion guard_regions[16];
 UNGUARDED unsigned guard_count;
@@ -38,7 +39,9 @@ struct GuardedRegion* guard_add(uintptr_t address, size_t bytes) {
 }
 
 static int protection_of(uintptr_t page) {
-  const unsigned char state = *((const unsigned char*)MUSUBI_CHECKS_TABLE + page / PAGE);
+  const unsigned char* states = (const unsigned char*)MUSUBI_CHECKS_TABLE + (page >> RECORDER_GRANULE_SHIFT);
+  unsigned char state = 0;
+  for (unsigned i = 0; i < PAGE >> RECORDER_GRANULE_SHIFT; ++i) state |= states[i];
   if (!(state & MUSUBI_CHECKS_NOT_STORABLE)) return PROT_READ | PROT_WRITE;
   if (state & MUSUBI_CHECKS_NOT_READABLE) return PROT_NONE;
   return PROT_READ | (state & MUSUBI_CHECKS_NOT_WRITABLE ? 0 : PROT_WRITE);
@@ -60,6 +63,40 @@ void guard_protect(uintptr_t address, size_t bytes) {
     const struct GuardedRegion* region = &guard_regions[i];
     protect_in(first > region->begin ? first : region->begin, last < region->end ? last : region->end);
   }
+}
+
+UNGUARDED static uintptr_t stepped[STEPPED_PAGES];
+UNGUARDED static unsigned steps_of_page[STEP_COUNTS];
+
+static int is_countdown_over(uintptr_t page) {
+  return ++steps_of_page[page / PAGE % STEP_COUNTS] > STEPS_MAX;
+}
+
+void guard_forget_steps(void) {
+  memset(steps_of_page, 0, sizeof steps_of_page);
+}
+
+void guard_step(uintptr_t address, void* context) {
+  const uintptr_t page = address / PAGE * PAGE;
+  if (mprotect((void*)page, PAGE, PROT_READ | PROT_WRITE) != 0) abort();
+  if (is_countdown_over(page)) return;
+  for (unsigned i = 0; i < STEPPED_PAGES; ++i) {
+    if (stepped[i] != 0 && stepped[i] != page) continue;
+    stepped[i] = page;
+    ((ucontext_t*)context)->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+    return;
+  }
+}
+
+void guard_end_step(int number, siginfo_t* info, void* context) {
+  (void)number, (void)info;
+  guard_lock();
+  for (unsigned i = 0; i < STEPPED_PAGES; ++i) {
+    if (stepped[i] != 0) guard_protect(stepped[i], PAGE);
+    stepped[i] = 0;
+  }
+  guard_unlock();
+  ((ucontext_t*)context)->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
 }
 
 #ifdef GUARD_PROGRAM

@@ -37,6 +37,18 @@ static struct {
   _Atomic uint64_t both;
   _Atomic(struct Particle*) pointer;
 } atomics[N];
+static _Atomic(unsigned __int128) wide[N];
+/* A field that straddles bytes of two words, and one that fills its unit. */
+static struct {
+  unsigned char before;
+  uint64_t narrow : 33, broad : 31;
+  unsigned flag : 1, rest : 31;
+} fields[N];
+static union {
+  double number;
+  uint64_t bits;
+  unsigned char bytes[24];
+} unions[N];
 
 static void set_fields(struct Particle* all, int n) {
   for (int i = 0; i < n; ++i) {
@@ -145,6 +157,46 @@ static void use_atomics(void) {
   printf("atomics %llu\n", (unsigned long long)sum);
 }
 
+/* The widest atomics (-mcx16). */
+static void use_wide_atomics(void) {
+  unsigned __int128 sum = 0;
+  for (int i = 0; i < N; ++i) {
+    if (i % 700 == 0) synchronise();
+    atomic_store(&wide[i], (unsigned __int128)(unsigned)i << 70);
+    atomic_fetch_add(&wide[i], (unsigned __int128)(unsigned)i);
+    unsigned __int128 expected = (unsigned __int128)(unsigned)i << 70 | (unsigned)i;
+    if (i % 900 == 0) synchronise();
+    if (!atomic_compare_exchange_strong(&wide[i], &expected, expected + 1)) abort();
+  }
+  synchronise();
+  for (int i = 0; i < N; ++i) sum += atomic_exchange(&wide[i], 0);
+  printf("wide atomics %016llx%016llx\n", (unsigned long long)(sum >> 64), (unsigned long long)sum);
+}
+
+static void use_fields(void) {
+  for (int i = 0; i < N; ++i) {
+    if (i % 800 == 0) synchronise();
+    fields[i].narrow = (uint64_t)i * 2863311;
+    fields[i].flag = i % 2 == 1;
+    fields[i].broad += fields[i].narrow + fields[i].flag;
+  }
+  synchronise();
+  printf("bit-fields %016llx\n", (unsigned long long)hash(fields, sizeof fields));
+}
+
+/* One member is written, another read, and some bytes are exchanged. */
+static void use_unions(void) {
+  uint64_t sum = 0;
+  for (int i = 0; i < N; ++i) {
+    if (i % 900 == 0) synchronise();
+    unions[i].number = i / 3.0;
+    unions[i].bytes[17] = unions[i].bytes[i % 8];
+  }
+  synchronise();
+  for (int i = 0; i < N; ++i) sum += unions[i].bits ^ unions[i].bytes[17];
+  printf("unions %016llx\n", (unsigned long long)sum);
+}
+
 /* Assembly is not checked: the store before it has opened the place. */
 static void use_assembly(double* place) {
   synchronise();
@@ -198,6 +250,9 @@ int main(void) {
   send_signals();
   pass_structures();
   use_atomics();
+  use_wide_atomics();
+  use_fields();
+  use_unions();
   use_assembly(&results[77]);
   double one = 1, two = 2;
   double* places[] = {&one, &values[5], &two, &results[7]};

@@ -13,7 +13,7 @@
 #include "src/checks/abi.h"
 #include "unwritten.h"
 
-enum { SHIFT = MUSUBI_CHECKS_GRANULE_SHIFT_MAX, CLOSED = 7, GARBAGE = 0xa5, TOLD_MAX = 10 };
+enum { SHIFT = RECORDER_GRANULE_SHIFT, CLOSED = 7, GARBAGE = 0xa5, PAGE = 4096, TOLD_MAX = 10 };
 
 UNGUARDED struct RecordedCall recorder_calls[4096];
 UNGUARDED unsigned recorder_count, recorder_missed;
@@ -60,6 +60,7 @@ static void close_bytes(const void* address, size_t bytes) {
 
 void recorder_close(const void* address, size_t bytes) {
   recorder_count = 0;
+  guard_forget_steps();
   close_bytes(address, bytes);
 }
 
@@ -94,6 +95,12 @@ __attribute__((used)) static void record(uintptr_t address, uintptr_t bytes, uns
                        : "xmm0", "xmm5", "xmm15");
 }
 
+/* Whether the table allows the access: with granules below a page, others keep the page closed. */
+static int is_open(uintptr_t address, int writes) {
+  const unsigned char state = *((const unsigned char*)MUSUBI_CHECKS_TABLE + (address >> SHIFT));
+  return (state & (writes ? MUSUBI_CHECKS_NOT_STORABLE : MUSUBI_CHECKS_NOT_READABLE)) == 0;
+}
+
 /* A fault on guarded memory opens it, as the runtime does. */
 static void on_fault(int number, siginfo_t* info, void* context) {
   const uintptr_t address = (uintptr_t)info->si_addr;
@@ -107,11 +114,17 @@ static void on_fault(int number, siginfo_t* info, void* context) {
   }
   const int is_promised =
       RECORDER_MODE == MUSUBI_CHECKS_UDSM || (RECORDER_MODE == MUSUBI_CHECKS_ADSM && writes);
-  if (is_promised && !is_over && code >= (uintptr_t)_start && code < (uintptr_t)code_begin &&
-      recorder_missed++ < TOLD_MAX)
+  const int is_program = code >= (uintptr_t)_start && code < (uintptr_t)code_begin;
+  if (SHIFT < MUSUBI_CHECKS_GRANULE_SHIFT_MAX && is_program && is_open(address, writes)) {
+    guard_lock();
+    guard_step(address, context);
+    guard_unlock();
+    return;
+  }
+  if (is_promised && !is_over && is_program && recorder_missed++ < TOLD_MAX)
     dprintf(2, "recorder: a %s of %#lx without a check, by the code at %#lx\n", writes ? "store" : "load",
             address, code - (uintptr_t)__executable_start);
-  open_bytes(address, 1, writes);
+  open_bytes(address / PAGE * PAGE, PAGE, writes);
 }
 
 /* Entries 0 to 6. xsave keeps the vector registers (mask 0xe7: up to AVX-512), which the C library uses in
@@ -145,6 +158,8 @@ __attribute__((constructor(101))) static void start(void) {
   memcpy(page, entries, sizeof entries);
   struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
   sigaction(SIGSEGV, &action, NULL);
+  action.sa_sigaction = guard_end_step;
+  sigaction(SIGTRAP, &action, NULL);
 #ifdef GUARD_PROGRAM
   guard_program();
   synchronise();
