@@ -63,10 +63,10 @@ class VerifiedProtocol final : public coherence::Protocol {
   Task<> then_hide(Task<> synchronisation) {
     const bool hides = is_of_program();
     co_await std::move(synchronisation);
-    if (hides) vm_.hide();
+    if (hides) vm_.synchronised();
   }
   bool then_hide(bool done) {
-    if (done && is_of_program()) vm_.hide();
+    if (done && is_of_program()) vm_.synchronised();
     return done;
   }
 

@@ -67,6 +67,14 @@ bool VerifyingVm::reveal_run(BlockRun run, Access wanted) noexcept {
   return found;
 }
 
+void VerifyingVm::synchronised() noexcept {
+  {
+    const Held hold(lock_);
+    if (++synchronisations_ > always_hides && synchronisations_ % hides_each != 0) return;
+  }
+  hide();
+}
+
 void VerifyingVm::hide() noexcept {
   const Held hold(lock_);
   for (std::size_t i = 0; i < opened_; ++i) {

@@ -2,6 +2,9 @@
 // synchronised, the driver closes all open blocks to the program. An access that no check has preceded since
 // then faults, even if no other rank has taken the block.
 //
+// A program with many short locks would only close and open blocks so: after many synchronisations the driver
+// closes at some of them only.
+//
 // The protocol knows nothing of it: a block that is hidden is open for the protocol.
 #pragma once
 
@@ -30,8 +33,12 @@ class VerifyingVm final : public Vm {
   void close(BlockRun run) noexcept override;
   void leave_open(BlockRun run) noexcept override;
 
-  // Hides all open blocks but stacks, and those that stay open. Call when the rank's only thread of the
-  // program has synchronised.
+  static constexpr std::uint64_t always_hides = 2000, hides_each = 64;
+
+  // Call when the rank's only thread of the program has synchronised: hides at the first `always_hides`
+  // calls, later at one of `hides_each`.
+  void synchronised() noexcept;
+  // Hides all open blocks but stacks, and those that stay open.
   void hide() noexcept;
   // Opens the hidden blocks that overlap the range, for `wanted` at most, as far as the protocol has them
   // open. Any thread, also inside a handler. Result: whether there were any.
@@ -63,6 +70,7 @@ class VerifyingVm final : public Vm {
   SparseArray<std::uint64_t> open_ MUSUBI_GUARDED_BY(lock_);  // blocks open in this turn
   std::size_t opened_ MUSUBI_GUARDED_BY(lock_) = 0;           // their number
   std::uint32_t turn_ MUSUBI_GUARDED_BY(lock_) = 1;
+  std::uint64_t synchronisations_ MUSUBI_GUARDED_BY(lock_) = 0;
 };
 
 }  // namespace musubi::vm

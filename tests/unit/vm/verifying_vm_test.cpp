@@ -61,6 +61,18 @@ class VerifyingVmTest : public testing::Test {
   VerifyingVm vm_{pages_, space_};
 };
 
+TEST_F(VerifyingVmTest, HidesAtEachSynchronisationAndLaterAtOneOfMany) {
+  vm_.open_write({BlockId{0}});
+  const auto hides = [this] {
+    vm_.synchronised();
+    return vm_.reveal(part(0, 1), Access::write);
+  };
+  for (std::uint64_t i = 0; i < VerifyingVm::always_hides; ++i) EXPECT_TRUE(hides());
+  std::uint64_t hidden = 0;
+  for (std::uint64_t i = 0; i < 100 * VerifyingVm::hides_each; ++i) hidden += hides();
+  EXPECT_EQ(hidden, 100);
+}
+
 TEST_F(VerifyingVmTest, HidesWhatIsOpenUntilItIsRevealed) {
   vm_.open_read({BlockId{0}, 2});
   vm_.open_write({BlockId{2}, 2});
