@@ -13,7 +13,8 @@ namespace musubi::tools {
 std::vector<checks::Note> notes_of_file(const std::string& path);
 
 // A line for each contract, granule and mode, with the number of its objects, and one for each object that
-// leaves accesses to the pages, with its reason. Indented, for people.
+// leaves accesses to the pages, with its reason, and for each function that an object hands pointers to and
+// no object of the file has. Indented, for people.
 std::string text_of_checks(std::span<const checks::Note> notes);
 
 const char* name_of_mode(unsigned mode);

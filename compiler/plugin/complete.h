@@ -15,7 +15,7 @@ struct Completeness {
   };
   std::string why_not;      // the first access without a check, with its place; empty: there is none
   std::vector<Call> calls;  // that pass pointers on, and functions that may be called by pointer
-  std::vector<std::string> definitions;  // what other files may call
+  std::vector<std::string> definitions;  // that other files may call
 };
 
 // Before checks are emitted.

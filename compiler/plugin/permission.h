@@ -6,7 +6,7 @@
 
 namespace musubi::compiler {
 
-// The kinds of checks. To write includes the others; to store and to read say nothing about each other.
+// The kinds of checks. To write includes both of the rest; to store and to read say nothing about each other.
 enum class Permission : uint8_t { read, store, write };
 
 constexpr Permission permission_for(bool writes) {

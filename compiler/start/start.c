@@ -1,4 +1,4 @@
-/* What programs and shared libraries of checked code begin with, unless Musubi's runtime was there first:
+/* Programs and shared libraries of checked code begin with it, unless Musubi's runtime was there first:
  * page and table of src/checks/abi.h, with states of zeros and entries that return. It runs as the first
  * constructor of its object, uses no function of the C library, and keeps no state. */
 

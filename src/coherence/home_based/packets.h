@@ -25,7 +25,7 @@ struct PublishedAtHome {
   std::uint64_t word;
 };
 
-// One batch to one home: puts of long pieces, and a call with all the others. Lives in the task that posts
+// One batch to one home: puts of long pieces, and a call with all other pieces. Lives in the task that posts
 // it, which holds the gates of its blocks until then.
 class Packet {
  public:
@@ -36,7 +36,7 @@ class Packet {
   Packet& operator=(const Packet&) = delete;
 
   // Adds the pieces until the packet is full; the public copy gets them. Result: whether all have been added;
-  // the others belong into the next packet. `Pieces`: Changes or WrittenWords.
+  // the rest belongs into the next packet. `Pieces`: Changes or WrittenWords.
   template <class Pieces>
   bool add(Pieces& pieces, const Block& block);
   // Adds all bytes of the block's public copy, which stays unchanged until the batch is complete.

@@ -142,7 +142,8 @@ class Kernel:
 
     def text(self):
         parameters = "double *x0, double *x1, double *x2, double *x3, int n, int m, int p, long w"
-        lines = [f"__attribute__((noinline)) static void {self.name}({parameters}) {{", f"  {self.sum_type} sum = 0;"]
+        lines = [f"__attribute__((noinline)) static void {self.name}({parameters}) {{",
+                 f"  {self.sum_type} sum = 0;"]
         for depth in range(self.loops):
             lines.append("  " * (depth + 1) + self.head(depth))
             if self.choice.random() < 0.2 and depth + 1 < self.loops:

@@ -72,7 +72,8 @@ class Stores(Kernel):
         """Doubles out of arithmetic keep a low half that is UNWRITTEN, and floats all of it."""
         double = self.choice.choice(
             [self.odd("Double"), f"{self.odd('Double')} * 2.0", f"{self.odd('Double')} + 0.5",
-             f"(double){self.number()}", f"(double){self.odd('Float')}", f"{self.number()} & 2 ? 1.5 : {self.odd('Double')}",
+             f"(double){self.number()}", f"(double){self.odd('Float')}",
+             f"{self.number()} & 2 ? 1.5 : {self.odd('Double')}",
              f"-{self.odd('Double')}", f"{self.odd('Double')} * {self.number()}"]
         )
         single = self.choice.choice(
