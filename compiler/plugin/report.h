@@ -15,7 +15,7 @@ class Report {
   // The ranges that were emitted, a part of those described, and the accesses left.
   void add(const llvm::Function& function, const Plan& plan, Mode mode,
            llvm::OptimizationRemarkEmitter& remarks);
-  // The checks of a function at single accesses, after all others of it have been added.
+  // The checks of a function at single accesses, after its ranges have been added.
   void add_points(const llvm::Function& function, size_t points, llvm::OptimizationRemarkEmitter& remarks);
   // Appends the line to a file. Result: an empty text, or the error.
   std::string append_to(const std::string& path, const llvm::Module& module) const;

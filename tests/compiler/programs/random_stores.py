@@ -63,7 +63,8 @@ class Stores(Kernel):
 
     def word_store(self):
         value = self.choice.choice(
-            [self.odd("Word"), self.odd("Word"), "UNWRITTEN", self.number(), f"{self.odd('Word')} | 0xfff50000",
+            [self.odd("Word"), self.odd("Word"), "UNWRITTEN", self.number(),
+             f"{self.odd('Word')} | 0xfff50000",
              f"(unsigned){self.odd()}", f"{self.odd('Word')} << 1"]
         )
         return f"{self.place('Word', 2)} = {value};"
