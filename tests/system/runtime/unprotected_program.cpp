@@ -16,7 +16,7 @@
 #ifndef WHY_NOT
 NOTE(MUSUBI_CHECKS_ABI, GRANULE, 3);
 #else
-NOTE_OF(1, GRANULE, MODE, 0, WHY_NOT);
+NOTE_OF(MUSUBI_CHECKS_ABI, GRANULE, MODE, 0, WHY_NOT);
 #endif
 
 using namespace musubi;
