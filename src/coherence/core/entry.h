@@ -36,9 +36,8 @@ struct Copy {
   bool pinned : 1;      // always open for writing here, even if the copy is stale
   bool bytes_lost : 1;  // a fetch that failed has overwritten the version that the entry names
   bool held_back : 1;   // pinned: the update that came last is not shown to the program yet
-  bool
-      late_loads : 1;  // of fixed homes: was closed while a thread may have been about to read, after a check
-  bool rested : 1;     // at its home, since it was last open: other ranks may have operated on it here
+  bool late_loads : 1;  // of fixed homes: closed while a thread may have passed a check and not yet read
+  bool rested : 1;      // at its home, since it was last open: other ranks may have operated on it here
 };
 
 // The public copy here. The block's words tell whether there is one: Ground::has_public_copy()

@@ -91,12 +91,7 @@ Task<bool> FixedHome::open_for_stores(BlockId id) {
 
 // Brings the bytes of a block that is open for stores alone: it becomes writable.
 Task<> FixedHome::complete(Block& b) {
-  BufferPool::Buffer remote(store_.scratch());
-  const bool brought = co_await bring(b, remote.data());
-  MUSUBI_CHECK(brought && !is_at_home(b));
-  count(Counter::fetches);
-  count(Counter::fetched_bytes, b.extent.bytes);
-  fill_unwritten_from(store_, b, remote.data());
+  co_await fetch(b);
   b.entry.copy.state = State::writable;
   note_copy(b);
   vm_.open_write({b.id, 1});
@@ -140,6 +135,7 @@ Task<> FixedHome::fetch(Block& b) {
   BufferPool::Buffer remote(store_.scratch());
   const bool brought = co_await bring(b, remote.data());
   if (!brought) {
+    MUSUBI_CHECK(b.entry.copy.state != State::stores_only);  // it holds no version
     count(Counter::renewals);
     co_return;
   }
@@ -151,6 +147,7 @@ Task<> FixedHome::fetch(Block& b) {
 void FixedHome::accept(Block& b, const std::byte* data) {
   MUSUBI_CHECK(data != b.own && data != b.published);
   if (b.entry.published.whole) return;  // the program's bytes take the place of these
+  if (b.entry.copy.state == State::stores_only) return fill_unwritten_from(store_, b, data);
   if (!rules::is_dirty(b.entry)) return store_.copy_from(b, data);
   store_.merge(b, b.published, data, Rebase::yes, Sharing::open, b.initial_home);
 }
