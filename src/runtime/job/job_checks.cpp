@@ -64,11 +64,16 @@ void JobChecks::open_all(std::span<const AddressRange> ranges, vm::Access wanted
   }
 }
 
-void JobChecks::overwrite(AddressRange range) {
+// Makes blocks writable; `way` leaves out bytes that the program does not need.
+void JobChecks::open_by(Task<> (sync::Openings::*way)(AddressRange, bool), AddressRange range) {
   if (job_.one_memory || openings_.is_open(range, vm::Access::write)) return;
   const Traced traced(Event::opening);
   room_.before_opening(std::min(range.bytes, batch_bytes_));
-  run([&](bool siblings) { return openings_.overwrite(range, siblings); });
+  run([&](bool siblings) { return (openings_.*way)(range, siblings); });
+}
+
+void JobChecks::overwrite(AddressRange range) {
+  open_by(&sync::Openings::overwrite, range);
 }
 
 void JobChecks::written(AddressRange range) {
@@ -100,10 +105,7 @@ void JobChecks::before_writing(AddressRange range) noexcept {
 void JobChecks::before_storing(AddressRange range) noexcept {
   const vm::Segment* const segment = job_.plan.space.segment_around(range.begin);
   if (job_.one_memory || segment == nullptr || !segment->home_only) return before_writing(range);
-  if (openings_.is_open(range, vm::Access::write)) return;
-  const Traced traced(Event::opening);
-  room_.before_opening(std::min(range.bytes, batch_bytes_));
-  run([&](bool siblings) { return openings_.open_for_stores(range, siblings); });
+  open_by(&sync::Openings::open_for_stores, range);
 }
 // The bytes of a hidden block may not be dropped without a look at its state.
 void JobChecks::before_overwriting(AddressRange range) noexcept {

@@ -40,6 +40,7 @@ class JobChecks final : public Checks, public checks::CheckSink {
                          std::span<AddressRange> batch);
   template <class Make>
   void run(Make make);
+  void open_by(Task<> (sync::Openings::*way)(AddressRange, bool), AddressRange range);
 
   JobContext& job_;
   JobThreads& threads_;

@@ -30,6 +30,13 @@ BarrierPayload payload_of(const vm::Segment& segment) {
               segment.merge_unit};
 }
 
+// The blocks with a byte of the range, which lies in the segment and is not empty.
+vm::BlockRun blocks_of(const vm::Segment& segment, std::uintptr_t begin, std::size_t bytes) {
+  const std::uint64_t first = (begin - segment.base) / segment.block_bytes;
+  const std::uint64_t last = (begin + bytes - 1 - segment.base) / segment.block_bytes;
+  return {BlockId{segment.first_block.value + first}, last - first + 1};
+}
+
 }  // namespace
 
 std::size_t JobSegments::block_bytes_of(const SegmentRequest& request) const noexcept {
@@ -80,9 +87,7 @@ Result<void> JobSegments::change_page_manager(const void* address, std::size_t b
         "of memory that was added with it"};
   }
   if (bytes == 0 || page_managers_ == nullptr) return {};
-  const std::uint64_t first = (begin - segment->base) / segment->block_bytes;
-  const std::uint64_t last = (begin + bytes - 1 - segment->base) / segment->block_bytes;
-  page_managers_->change_manager({BlockId{segment->first_block.value + first}, last - first + 1}, manager);
+  page_managers_->change_manager(blocks_of(*segment, begin, bytes), manager);
   return {};
 }
 
@@ -185,9 +190,7 @@ Result<void> JobSegments::set_home(const void* address, std::size_t bytes, Rank 
                          bytes <= segment->base + segment->bytes - begin;
   if (!is_inside) return Error{"homes are set in memory that was added, of another policy than entry"};
   if (bytes == 0 || job_.one_memory) return {};
-  const std::uint64_t from = (begin - segment->base) / segment->block_bytes;
-  const std::uint64_t to = (begin + bytes - 1 - segment->base) / segment->block_bytes;
-  const vm::BlockRun run{BlockId{segment->first_block.value + from}, to - from + 1};
+  const vm::BlockRun run = blocks_of(*segment, begin, bytes);
   if (home == job_.self) threads_.executor().run(protocol_.take_home(run));
   meet();
   threads_.executor().run(protocol_.set_home(run, home));
