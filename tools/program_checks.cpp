@@ -2,8 +2,6 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
-#include <string_view>
 #include <tuple>
 
 #include "checks/abi.h"
@@ -44,13 +42,11 @@ std::string text_of_checks(std::span<const checks::Note> notes) {
     if (!note.is_complete && !note.why_not.empty())
       text += "            not complete: " + note.why_not + "\n";
   }
-  std::set<std::string_view> defined;
-  for (const checks::Note& note : notes) defined.insert(note.definitions.begin(), note.definitions.end());
+  checks::CheckedFunctions checked;
+  for (const checks::Note& note : notes) checked.add(note);
   for (const checks::Note& note : notes) {
-    for (const auto& [name, place] : note.calls) {
-      if (!defined.contains(name))
-        text += "            not complete here: a call of " + name + " " + place + "\n";
-    }
+    for (const auto& [name, place] : checked.missed_by(note))
+      text += "            not complete here: a call of " + name + " " + place + "\n";
   }
   if (objects.size() > 1 && std::get<1>(objects.begin()->first) != std::get<1>(objects.rbegin()->first))
     text += "            compile all of them with one --musubi-granule\n";

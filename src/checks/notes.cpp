@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <string_view>
-#include <unordered_set>
 #include <utility>
 
 #include "checks/abi.h"
@@ -148,6 +146,13 @@ Result<std::optional<unsigned>> common_granule(std::span<const CheckedObject> ob
   return std::optional<unsigned>(objects.front().note.granule_shift);
 }
 
+std::vector<Note::Call> CheckedFunctions::missed_by(const Note& note) const {
+  std::vector<Note::Call> missed;
+  std::ranges::copy_if(note.calls, std::back_inserter(missed),
+                       [this](const Note::Call& call) { return !names_.contains(call.name); });
+  return missed;
+}
+
 Result<void> check_all_accesses(std::span<const CheckedObject> objects) {
   constexpr const char* remedy = "; compile all of the program by musubi-cc with --musubi=udsm";
   if (objects.empty()) return Error{std::string("no object of the program has checks") + remedy};
@@ -157,14 +162,13 @@ Result<void> check_all_accesses(std::span<const CheckedObject> objects) {
     const std::string reason = checks_all ? note.why_not : "its checks leave accesses to the pages";
     return Error{"not all accesses of " + name + " are checked (" + reason + ")" + remedy};
   }
-  std::unordered_set<std::string_view> checked;
-  for (const auto& [name, note] : objects) checked.insert(note.definitions.begin(), note.definitions.end());
+  CheckedFunctions checked;
+  for (const auto& [name, note] : objects) checked.add(note);
   for (const auto& [name, note] : objects) {
-    for (const Note::Call& call : note.calls) {
-      if (checked.contains(call.name)) continue;
-      return Error{"not all accesses of " + name + " are checked (a call of " + call.name + " " + call.place +
-                   ", in no file with checks)" + remedy};
-    }
+    const auto missed = checked.missed_by(note);
+    if (missed.empty()) continue;
+    return Error{"not all accesses of " + name + " are checked (a call of " + missed.front().name + " " +
+                 missed.front().place + ", in no file with checks)" + remedy};
   }
   return {};
 }

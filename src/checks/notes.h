@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/result.h"
@@ -53,6 +54,17 @@ std::vector<CheckedCode> checked_code();
 // log2 of the granule of all objects; none: there are no objects. Errors: an object follows another contract
 // than this runtime, or two have different granules.
 Result<std::optional<unsigned>> common_granule(std::span<const CheckedObject> objects);
+
+// The functions that notes define. The texts live as long as the notes.
+class CheckedFunctions {
+ public:
+  void add(const Note& note) { names_.insert(note.definitions.begin(), note.definitions.end()); }
+  // Of the calls of `note`, those of functions that no note added so far defines.
+  std::vector<Note::Call> missed_by(const Note& note) const;
+
+ private:
+  std::unordered_set<std::string_view> names_;
+};
 
 // Whether the objects check each access that they make, and those that they call do, so that pages need not.
 // Errors: there are none, or one of them does not, with its reason.
