@@ -15,10 +15,12 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 
 #include "base/cause.h"
 #include "os/limits.h"
@@ -85,6 +87,13 @@ Result<FileDescriptor> listen_at_port(const SocketAddress& address) {
   }
   set_option(socket.number(), IPPROTO_TCP, TCP_DEFER_ACCEPT, 1);
   return socket;
+}
+
+// Processes that call this at the same moment wake at different ones.
+void pause_near(unsigned milliseconds) {
+  std::uint8_t random = 0;
+  random_bytes(&random, sizeof random);
+  std::this_thread::sleep_for(std::chrono::microseconds(milliseconds * (872u + random)));
 }
 
 std::span<const std::uint8_t> number_of(const SocketAddress& address) noexcept {
@@ -199,15 +208,19 @@ Result<std::vector<SocketAddress>> addresses_of_network(std::string_view network
 
 Result<FileDescriptor> listen_at(SocketAddress& address, PortRange ports) {
   Error last{"no port"};
-  for (unsigned port = ports.first; port <= ports.last; ++port) {
-    address.set_port(static_cast<std::uint16_t>(port));
-    auto socket = listen_at_port(address);
-    if (socket) {
-      socklen_t bytes = sizeof address.v6;
-      ::getsockname(socket.value().number(), &address.any, &bytes);
-      return socket;
+  // Linux refuses both of two sockets that begin to listen at a free port at the same moment.
+  for (unsigned round = 0; round < 8; ++round) {
+    if (round > 0) pause_near(1u << round);
+    for (unsigned port = ports.first; port <= ports.last; ++port) {
+      address.set_port(static_cast<std::uint16_t>(port));
+      auto socket = listen_at_port(address);
+      if (socket) {
+        socklen_t bytes = sizeof address.v6;
+        ::getsockname(socket.value().number(), &address.any, &bytes);
+        return socket;
+      }
+      last = socket.error();
     }
-    last = socket.error();
   }
   address.set_port(ports.first);
   char text[SocketAddress::text_bytes_max];

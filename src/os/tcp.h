@@ -52,8 +52,9 @@ struct PortRange {
 // address. Link-local addresses are left out, except for IPv4 addresses of a named interface.
 Result<std::vector<SocketAddress>> addresses_of_network(std::string_view network);
 
-// A socket that listens at `address`, and sets its port to the free port found. The kernel reports a
-// connection only after its first bytes, or after a second or more.
+// A socket that listens at `address`, and sets its port to the free port found. Blocks for 15 ms at most
+// before it says that none is free. The kernel reports a connection only after its first bytes, or after a
+// second or more.
 Result<FileDescriptor> listen_at(SocketAddress& address, PortRange ports);
 // The same at all addresses of the host; sets `port`.
 Result<FileDescriptor> listen_everywhere(PortRange ports, std::uint16_t& port);
