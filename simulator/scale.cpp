@@ -7,6 +7,7 @@
 #include "simulator/policies/directory.h"
 #include "simulator/policies/notices.h"
 #include "simulator/policies/timestamps.h"
+#include "simulator/recorded.h"
 #include "simulator/signature_size.h"
 
 namespace musubi::sim {
@@ -61,7 +62,8 @@ class Measurement final : private PromiseBase::Observer {
  public:
   explicit Measurement(const ScaleRun& run)
       : run_(run),
-        workload_(Workload::make(run.workload, run.nodes)),
+        workload_(run.recording != nullptr ? recorded(*run.recording)
+                                           : Workload::make(run.workload, run.nodes)),
         cluster_(configuration(), space_of(*workload_, run)),
         meters_(run.nodes) {}
 
@@ -83,6 +85,9 @@ class Measurement final : private PromiseBase::Observer {
     c.model = run_.model;
     c.protocol.signature_notices_max = run_.signature_notices_max.value_or(
         coherence::signature_notices_for(run_.nodes, 2 * run_.model.latency_ns));
+    // Programs have runs of blocks, as in a real job by default; the other workloads touch single ones.
+    if (run_.recording != nullptr) c.protocol.run_bytes_max = std::size_t{256} << 10;
+    if (run_.recording != nullptr) c.protocol.far_run_bytes_max = std::size_t{1} << 20;
     // Without notices short leases cost this policy more than they save.
     if (run_.policy == Policy::timestamps) c.protocol.lease_ticks = 10;
     return c;
@@ -147,6 +152,7 @@ std::uint64_t Measurement::metadata_bytes(std::uint32_t rank) {
 
 void Measurement::add_up(ScaleResult* result) {
   const double share = 1.0 / run_.nodes / run_.iterations;
+  result->stops = static_cast<double>(workload_->stops()) * share;
   for (std::uint32_t rank = 0; rank < run_.nodes; ++rank) {
     const Spent& a = meters_[rank].begin;
     const Spent& b = meters_[rank].end;
@@ -217,6 +223,7 @@ ScaleResult measure(const ScaleRun& run) {
 
 // From measurements of 1,024 nodes.
 std::uint64_t memory_needed(const ScaleRun& run) {
+  if (run.recording != nullptr) return 0;  // a rank of the real job had as much
   const std::uint64_t blocks = Workload::make(run.workload, run.nodes)->space().blocks();
   std::uint64_t per_node = run.policy == Policy::migrating ? 900'000 : 200'000;
   // The own signature, the one gathered at a barrier with its index, and the messages.

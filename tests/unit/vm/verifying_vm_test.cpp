@@ -58,7 +58,7 @@ class VerifyingVmTest : public testing::Test {
 
   Space space_{1};
   Pages pages_;
-  VerifyingVm vm_{pages_, space_};
+  VerifyingVm vm_{pages_, space_, VerifyingVm::Shows::what_is_opened};
 };
 
 TEST_F(VerifyingVmTest, HidesAtEachSynchronisationAndLaterAtOneOfMany) {
