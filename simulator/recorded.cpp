@@ -30,14 +30,17 @@ class Recorded final : public Workload {
         barriers_{Clock(nodes_), Clock(nodes_)},
         locks_(recording.locks(), Clock(nodes_)),
         pieces_(space_.blocks()),
-        changes_paid_(nodes_) {
+        changes_paid_(nodes_),
+        stops_(nodes_),
+        progress_(nodes_),
+        together_(recording.together()) {
     for (std::uint32_t rank = 0; rank < nodes_; ++rank) clocks_[rank][rank] = 1;
   }
 
   vm::Space space() const override { return space_; }
   std::uint32_t locks() const override { return std::max(recording_.locks(), 1u); }
-  std::uint32_t warm_up() const override { return 0; }
-  std::uint64_t stops() const override { return stops_; }
+  std::uint32_t warm_up() const override { return 1; }
+  std::uint64_t stops(std::uint32_t rank) const override { return stops_[rank]; }
   Task<> iterate(Cluster& cluster, std::uint32_t rank, std::uint32_t iteration) override;
 
  private:
@@ -48,6 +51,11 @@ class Recorded final : public Workload {
     const Interval& interval;
     std::unordered_set<std::uint64_t> written;  // blocks
     std::uint32_t rank() const { return node.self().value; }
+  };
+
+  struct Progress {
+    std::size_t intervals = 0;
+    std::uint32_t barriers = 0;
   };
 
   static std::vector<BlockId> blocks_of(const vm::Space& space, AddressRange range);
@@ -70,19 +78,24 @@ class Recorded final : public Workload {
   std::vector<std::vector<Piece>> pieces_;   // by block, sorted
   std::vector<std::uint64_t> changes_paid_;  // of protection, by rank
   std::uint64_t writes_ = 0;
-  std::uint64_t stops_ = 0;
+  std::vector<std::uint64_t> stops_;  // by rank
+  std::vector<Progress> progress_;    // by rank
+  const Recording::Barriers together_;
 };
 
-Task<> Recorded::iterate(Cluster& cluster, std::uint32_t rank, std::uint32_t) {
-  std::uint32_t barriers = 0;
-  for (const Interval& interval : recording_.intervals(rank)) {
-    Place place{cluster, cluster.node(rank), interval, {}};
+Task<> Recorded::iterate(Cluster& cluster, std::uint32_t rank, std::uint32_t iteration) {
+  const std::span<const Interval> intervals = recording_.intervals(rank);
+  const std::uint32_t end = iteration == 0 ? together_.first : together_.last;
+  Progress& at = progress_[rank];
+  for (; at.barriers < end && at.intervals < intervals.size(); ++at.intervals) {
+    Place place{cluster, cluster.node(rank), intervals[at.intervals], {}};
+    const Interval& interval = place.interval;
     for (const Item& item : interval.items) {
       if (cluster.violated()) co_return;
       co_await touch(place, item);
       co_await protect(place);
     }
-    co_await synchronise(place, barriers);
+    co_await synchronise(place, at.barriers);
     co_await protect(place);
   }
 }
@@ -127,7 +140,7 @@ Task<> Recorded::touch(Place& place, Item item) {
 
 Task<> Recorded::stop_at(Place& place, BlockId block, vm::Access wanted) {
   if (place.node.vm().allows(block, wanted)) co_return;
-  ++stops_;
+  ++stops_[place.rank()];
   co_await fabric::sim::think(fault_ns);
 }
 

@@ -5,6 +5,9 @@
 // program has used: those are checked whose last write is ordered before the read. Two writes of a byte that
 // nothing orders are a violation: the program, or the recording, has a race. Of the program's own time only
 // faults and changes of protection are known.
+//
+// The first iteration is what rank 0 does alone at the beginning, the second one the rest, up to the last
+// barrier before which another rank has touched anything.
 #pragma once
 
 #include <memory>

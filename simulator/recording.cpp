@@ -118,6 +118,21 @@ Result<Recording> Recording::read(const std::string& path) {
   return recording;
 }
 
+Recording::Barriers Recording::together() const {
+  Barriers found{UINT32_MAX, 0};
+  for (std::uint32_t rank = 1; rank < ranks(); ++rank) {
+    std::uint32_t barriers = 0;
+    for (const Interval& interval : intervals_[rank]) {
+      if (!interval.items.empty()) {
+        found.first = std::min(found.first, barriers);
+        found.last = std::max(found.last, barriers + 1);
+      }
+      barriers += interval.end == End::barrier ? 1 : 0;
+    }
+  }
+  return {std::min(found.first, found.last), found.last};
+}
+
 // A segment of the real job is mostly untouched, and has slices of gigabytes: each part that is touched
 // becomes a segment, in one slice.
 vm::Space Recording::space() const {

@@ -37,6 +37,11 @@ class Recording {
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(intervals_.size()); }
   std::span<const Interval> intervals(std::uint32_t rank) const { return intervals_[rank]; }
   std::uint32_t locks() const { return static_cast<std::uint32_t>(locks_.size()); }
+  struct Barriers {
+    std::uint32_t first, last;
+  };
+  // How many barriers come before another rank than 0 touches anything, and until none does any more.
+  Barriers together() const;
   // The blocks that were touched, and a few between them.
   vm::Space space() const;
 

@@ -74,6 +74,7 @@ class Measurement final : private PromiseBase::Observer {
     Spent begin;
     Spent end;
     std::uint64_t notices_at_once_max = 0;
+    std::uint64_t stops_before = 0;
   };
 
   Configuration configuration() const {
@@ -111,6 +112,7 @@ Task<> Measurement::play(std::uint32_t rank) {
   const std::uint32_t warm_up = workload_->warm_up();
   for (std::uint32_t iteration = 0; iteration < warm_up + run_.iterations; ++iteration) {
     if (iteration == warm_up) meter.begin = Spent::by(node);
+    if (iteration == warm_up) meter.stops_before = workload_->stops(rank);
     const std::uint64_t before = node.counters().get(Counter::notices_received);
     co_await workload_->iterate(cluster_, rank, iteration);
     const std::uint64_t notices = node.counters().get(Counter::notices_received) - before;
@@ -152,7 +154,6 @@ std::uint64_t Measurement::metadata_bytes(std::uint32_t rank) {
 
 void Measurement::add_up(ScaleResult* result) {
   const double share = 1.0 / run_.nodes / run_.iterations;
-  result->stops = static_cast<double>(workload_->stops()) * share;
   for (std::uint32_t rank = 0; rank < run_.nodes; ++rank) {
     const Spent& a = meters_[rank].begin;
     const Spent& b = meters_[rank].end;
@@ -168,6 +169,7 @@ void Measurement::add_up(ScaleResult* result) {
     result->renewals += mean(a.renewals, b.renewals);
     result->notices += mean(a.notices, b.notices);
     result->faults += mean(a.faults, b.faults);
+    result->stops += mean(meters_[rank].stops_before, workload_->stops(rank));
     result->virtual_ns += mean(a.ns, b.ns);
     const std::uint64_t of_this = b.operations - a.operations + b.messages - a.messages;
     result->busiest_operations =
