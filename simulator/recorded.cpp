@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <unordered_set>
 #include <utility>
 
@@ -29,12 +30,14 @@ class Recorded final : public Workload {
         clocks_(nodes_, Clock(nodes_)),
         barriers_{Clock(nodes_), Clock(nodes_)},
         locks_(recording.locks(), Clock(nodes_)),
+        channels_(recording.channels()),
         pieces_(space_.blocks()),
         changes_paid_(nodes_),
         stops_(nodes_),
         progress_(nodes_),
         together_(recording.together()) {
     for (std::uint32_t rank = 0; rank < nodes_; ++rank) clocks_[rank][rank] = 1;
+    for (Channel& channel : channels_) channel.clock.resize(nodes_);
   }
 
   vm::Space space() const override { return space_; }
@@ -53,6 +56,12 @@ class Recorded final : public Workload {
     std::uint32_t rank() const { return node.self().value; }
   };
 
+  // Passes knowledge on by releases; one acquire waits for each.
+  struct Channel {
+    Clock clock;
+    std::size_t releases = 0, acquires = 0;
+    std::deque<Event> released;
+  };
   struct Progress {
     std::size_t intervals = 0;
     std::uint32_t barriers = 0;
@@ -67,6 +76,7 @@ class Recorded final : public Workload {
   Task<> write_piece(Place& place, BlockId block, std::size_t begin, std::size_t end);
   void note(Place& place, BlockId block, Piece piece);
   Task<> synchronise(Place& place, std::uint32_t& barriers);
+  Task<> pass_on(Place& place);
   static void join(Clock& into, const Clock& from);
   void give(std::uint32_t rank, Clock& baton);
 
@@ -75,6 +85,7 @@ class Recorded final : public Workload {
   std::vector<Clock> clocks_;
   std::array<Clock, 2> barriers_;
   std::vector<Clock> locks_;
+  std::vector<Channel> channels_;
   std::vector<std::vector<Piece>> pieces_;   // by block, sorted
   std::vector<std::uint64_t> changes_paid_;  // of protection, by rank
   std::uint64_t writes_ = 0;
@@ -223,7 +234,7 @@ void Recorded::give(std::uint32_t rank, Clock& baton) {
 Task<> Recorded::synchronise(Place& place, std::uint32_t& barriers) {
   Node& node = place.node;
   Clock& clock = clocks_[place.rank()];
-  const LockId lock{place.interval.lock};
+  const LockId lock{place.interval.number};
   const std::uint64_t notices = node.counters().get(trace::Counter::notices_received);
   switch (place.interval.end) {
     case Recording::End::barrier: {
@@ -240,9 +251,29 @@ Task<> Recorded::synchronise(Place& place, std::uint32_t& barriers) {
     case Recording::End::unlock:
       give(place.rank(), locks_[lock.value]);
       co_return co_await node.unlock(lock);
+    case Recording::End::release:
+    case Recording::End::acquire:
+      co_return co_await pass_on(place);
     case Recording::End::program:
       co_return;
   }
+}
+
+// The word that tells of the release takes a trip in one direction.
+Task<> Recorded::pass_on(Place& place) {
+  Channel& channel = channels_[place.interval.number];
+  const bool releases = place.interval.end == Recording::End::release;
+  const std::size_t turn = releases ? channel.releases++ : channel.acquires++;
+  while (channel.released.size() <= turn) channel.released.emplace_back();
+  if (releases) {
+    give(place.rank(), channel.clock);
+    co_await place.node.release(place.interval.number);
+    co_return channel.released[turn].set();
+  }
+  co_await channel.released[turn];
+  co_await fabric::sim::think(place.cluster.configuration().model.latency_ns);
+  co_await place.node.acquire(place.interval.number);
+  join(clocks_[place.rank()], channel.clock);
 }
 
 }  // namespace

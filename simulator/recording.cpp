@@ -21,8 +21,9 @@ const std::map<std::string, Touch> touches{{"r", Touch::read_fault},
                                            {"R", Touch::read},
                                            {"W", Touch::write},
                                            {"O", Touch::overwrite}};
-const std::map<std::string, End> ends{
-    {"barrier", End::barrier}, {"lock", End::lock}, {"unlock", End::unlock}, {"end", End::program}};
+const std::map<std::string, End> ends{{"barrier", End::barrier}, {"lock", End::lock},
+                                      {"unlock", End::unlock},   {"release", End::release},
+                                      {"acquire", End::acquire}, {"end", End::program}};
 
 }  // namespace
 
@@ -79,9 +80,15 @@ class RecordingReader {
 
   bool take_end(End end, const std::vector<std::uint64_t>& numbers) {
     const bool is_lock = end == End::lock || end == End::unlock;
-    if (numbers.size() != (is_lock ? 1 : 0)) return false;
+    const bool has_channel = end == End::release || end == End::acquire;
+    if (numbers.size() != (is_lock || has_channel ? 1 : 0)) return false;
+    if (has_channel) {
+      auto& known = recording_.channels_;
+      interval_.number =
+          known.try_emplace(numbers[0], static_cast<std::uint32_t>(known.size())).first->second;
+    }
     if (is_lock) {
-      interval_.lock = recording_.locks_.try_emplace(numbers[0], recording_.locks()).first->second;
+      interval_.number = recording_.locks_.try_emplace(numbers[0], recording_.locks()).first->second;
       const bool changes = end == End::lock ? held_.insert(numbers[0]).second : held_.erase(numbers[0]) == 1;
       if (!changes) return false;
     }
@@ -115,7 +122,21 @@ Result<Recording> Recording::read(const std::string& path) {
     if (auto done = RecordingReader(recording, rank).read(name); !done) return done.error();
     if (barriers(rank) != barriers(0)) return Error{name + ": as many barriers as rank 0 has are not there"};
   }
+  if (!recording.are_channels_paired())
+    return Error{path + ": a recording knows only releases that one rank acquires"};
   return recording;
+}
+
+// Of a channel with one receiver, as those of reductions: each acquire is of a release of its own.
+bool Recording::are_channels_paired() const {
+  std::vector<std::uint64_t> releases(channels()), acquires(channels());
+  for (const auto& of_rank : intervals_) {
+    for (const Interval& interval : of_rank) {
+      if (interval.end == End::release) ++releases[interval.number];
+      if (interval.end == End::acquire) ++acquires[interval.number];
+    }
+  }
+  return releases == acquires;
 }
 
 Recording::Barriers Recording::together() const {

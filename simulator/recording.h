@@ -1,4 +1,4 @@
-// What the ranks of a real job have touched between two synchronisations (src/runtime/job/recording.h), read
+// The touches of the ranks of a real job between two synchronisations (src/runtime/job/recording.h), read
 // from the files that they wrote.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace musubi::sim {
 class Recording {
  public:
   enum class Touch : std::uint8_t { read_fault, write_fault, read, write, overwrite };
-  enum class End : std::uint8_t { barrier, lock, unlock, program };
+  enum class End : std::uint8_t { barrier, lock, unlock, release, acquire, program };
 
   struct Item {
     Touch touch;
@@ -25,9 +25,9 @@ class Recording {
   };
   struct Interval {
     std::vector<Item> items;            // in the order of the program
-    std::vector<AddressRange> changes;  // sorted: what the rank has written
+    std::vector<AddressRange> changes;  // sorted: words that the rank has written
     End end = End::program;
-    std::uint32_t lock = 0;  // counted from 0
+    std::uint32_t number = 0;  // of the lock or channel, counted from 0
   };
 
   // The files `path`.0, `path`.1 ... Errors: damaged, of another job, or of a program whose synchronisation a
@@ -37,6 +37,7 @@ class Recording {
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(intervals_.size()); }
   std::span<const Interval> intervals(std::uint32_t rank) const { return intervals_[rank]; }
   std::uint32_t locks() const { return static_cast<std::uint32_t>(locks_.size()); }
+  std::uint32_t channels() const { return static_cast<std::uint32_t>(channels_.size()); }
   struct Barriers {
     std::uint32_t first, last;
   };
@@ -47,10 +48,11 @@ class Recording {
 
  private:
   friend class RecordingReader;
+  bool are_channels_paired() const;
 
-  std::vector<std::vector<Interval>> intervals_;  // by rank
-  std::vector<vm::Segment> segments_;             // of the real job
-  std::map<std::uint64_t, std::uint32_t> locks_;  // by the number in the real job
+  std::vector<std::vector<Interval>> intervals_;             // by rank
+  std::vector<vm::Segment> segments_;                        // of the real job
+  std::map<std::uint64_t, std::uint32_t> locks_, channels_;  // by the number in the real job
 };
 
 }  // namespace musubi::sim

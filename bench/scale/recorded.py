@@ -1,4 +1,4 @@
-"""Programs of musubi-cc on 8 to 64 simulated nodes, by what ranks of real jobs have touched: records each
+"""Programs of musubi-cc on 8 to 64 simulated nodes, by touches of ranks of real jobs: records each
 program in each mode, simulates the recordings, and writes the table of docs/design/scaling.md.
 `bench/scale/run --recorded` calls it."""
 
@@ -27,14 +27,15 @@ class Program:
 
 PROGRAMS = [
     Program("blocked LU, 512", "blocked_lu", "16 32"),
-    Program("FFT by six steps, 256 x 256", "six_step", "256 2"),
-    Program("transpose of 64 x 64 x 64", "transpose", "64 64 64 2"),
-    Program("radix sort of 256k keys, key by key", "radix_sort", "262144 scatter 1"),
-    Program("radix sort of 256k keys, by buckets", "radix_sort", "262144 buckets 1"),
-    Program("body tree, 4,000 bodies", "body_tree", "4000 2"),
-    Program("stencil on rows, 512", "row_stencil", "512 10"),
-    Program("heat, 512 x 512", "heat", "512 10"),
-    Program("overwritten array, 256 KiB a rank", "overwritten", "256 4"),
+    Program("radix sort of 512k keys, key by key", "radix_sort", "524288 scatter 1"),
+    Program("radix sort of 512k keys, by buckets", "radix_sort", "524288 buckets 1"),
+    Program("FFT by six steps, 512 x 512", "six_step", "512 1"),
+    Program("transpose of 64 x 128 x 64", "transpose", "64 128 64 2"),
+    Program("body tree, 10,000 bodies", "body_tree", "10000 2"),
+    Program("stencil on rows, 1024", "row_stencil", "1024 10"),
+    Program("heat, 1024 x 1024", "heat", "1024 10"),
+    Program("overwritten array, 512 KiB a rank", "overwritten", "512 4"),
+    Program("IS, class S", "is", "S"),
 ]
 
 

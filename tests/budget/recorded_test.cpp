@@ -1,4 +1,4 @@
-// Recordings of programs on simulated nodes: what they touch is counted, values are checked, races are found.
+// Recordings of programs on simulated nodes: touches are counted, values are checked, races are found.
 #include "simulator/recorded.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ const std::string segment = "segment 1048576 16384 4096 0 0 0\n";
 
 class RecordedTest : public testing::Test {
  protected:
-  // One text for each rank, of what it does; the first and the last line come with it.
+  // One text for each rank, without its first and last line.
   Result<Recording> record(const std::vector<std::string>& ranks) {
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       std::ofstream(path_ + "." + std::to_string(rank)) << "ranks " << ranks.size() << ' ' << rank << '\n'
@@ -68,6 +68,12 @@ TEST_F(RecordedTest, TwoWritesThatNothingOrdersAreARace) {
 TEST_F(RecordedTest, LocksOrderWrites) {
   const std::string adds = "lock 3\nw 1048576 1\nc 1048576 4\nunlock 3\n";
   EXPECT_EQ(replay({adds + adds, adds, adds + adds, adds}).violation, "");
+}
+
+TEST_F(RecordedTest, AReleaseOrdersWritesForItsAcquire) {
+  const std::string writes_word = "w 1048576 1\nc 1048576 4\n";
+  EXPECT_EQ(replay({writes_word + "release 9\n", "acquire 9\n" + writes_word}).violation, "");
+  EXPECT_FALSE(record({"release 9\n", ""}).ok());
 }
 
 TEST_F(RecordedTest, TheSameRecordingTakesTheSameCourse) {

@@ -154,7 +154,7 @@ void JobSynchronization::release(sync::Channel channel) {
   if (job_.one_memory || flags_.is_alone()) return;
   const DeferredHandlers handlers;
   const Traced traced(Event::release);
-  devices_.note_synchronisation(Synchronisation::other);
+  devices_.note_synchronisation(Synchronisation::release, channel);
   const JobThreads::Operation operation = threads_.begin_operation();
   threads_.executor().run(flags_.release(channel, operation.siblings()));
   if (polling_thread_ != nullptr) polling_thread_->note_release();
@@ -162,7 +162,7 @@ void JobSynchronization::release(sync::Channel channel) {
 void JobSynchronization::acquire(sync::Channel channel) {
   if (job_.one_memory || flags_.is_alone()) return;
   const Traced traced(Event::acquire);
-  devices_.note_synchronisation(Synchronisation::other);
+  devices_.note_synchronisation(Synchronisation::acquire, channel);
   if (flags_.in_use()) {
     const JobThreads::Operation operation = threads_.begin_operation();
     threads_.executor().run(flags_.acquire(operation.siblings()));

@@ -70,7 +70,7 @@ void Recording::note_fault(std::uintptr_t address, vm::Access wanted) noexcept {
   line(wanted == vm::Access::write ? "w" : "r", {address, 1});
 }
 
-void Recording::on_synchronisation(Synchronisation kind, std::uint32_t lock) noexcept {
+void Recording::on_synchronisation(Synchronisation kind, std::uint64_t number) noexcept {
   end_interval();
   switch (kind) {
     case Synchronisation::barrier:
@@ -81,9 +81,13 @@ void Recording::on_synchronisation(Synchronisation kind, std::uint32_t lock) noe
       vm_.set_listener(nullptr);  // it comes once more
       return flush();
     case Synchronisation::lock:
-      return line("lock", {lock});
+      return line("lock", {number});
     case Synchronisation::unlock:
-      return line("unlock", {lock});
+      return line("unlock", {number});
+    case Synchronisation::release:
+      return line("release", {number});
+    case Synchronisation::acquire:
+      return line("acquire", {number});
     case Synchronisation::other:
       return line("other", {});
   }

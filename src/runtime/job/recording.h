@@ -1,11 +1,10 @@
-// Settings checks=verify and trace: the rank writes down what its program touches between two
+// Settings checks=verify and trace: the rank writes down the touches of its program between two
 // synchronisations, for the simulator (simulator/recorded.h reads it). The file is that of the trace, with
 // the rank's number.
 //
-// Each block is hidden from the program at each synchronisation, and shown at the first touch. What the
-// program has written is what has changed until the next synchronisation, in words of 4 bytes: no rank sends
-// changes to homes (Parameters::first_changes_share), so none changes a block that is open for writing
-// elsewhere.
+// Each block is hidden from the program at each synchronisation, and shown at the first touch. The program
+// has written the words of 4 bytes that have changed at the next synchronisation: no rank sends changes to
+// homes (Parameters::first_changes_share), so none changes a block that is open for writing elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +48,7 @@ class Recording final : private vm::VerifyingVm::Listener {
  private:
   using Synchronisation = vm::VerifyingVm::Synchronisation;
 
-  void on_synchronisation(Synchronisation kind, std::uint32_t lock) noexcept override;
+  void on_synchronisation(Synchronisation kind, std::uint64_t number) noexcept override;
   void end_interval() noexcept;
   void note_changes(BlockId block) noexcept;
   void describe(const vm::Segment& segment) noexcept;

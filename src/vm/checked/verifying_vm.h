@@ -7,7 +7,7 @@
 //
 // The protocol knows nothing of it: a block that is hidden is open for the protocol.
 //
-// To record what a program touches (runtime/job/recording.h), the driver also hides what the protocol opens:
+// To record a program (runtime/job/recording.h), the driver also hides the blocks that the protocol opens:
 // each block is shown when the program touches it, and only then.
 #pragma once
 
@@ -25,11 +25,11 @@ namespace musubi::vm {
 
 class VerifyingVm final : public Vm {
  public:
-  enum class Synchronisation : std::uint8_t { barrier, lock, unlock, end, other };
+  enum class Synchronisation : std::uint8_t { barrier, lock, unlock, release, acquire, end, other };
   class Listener {
    public:
-    // The program's thread begins it. `lock`: its number.
-    virtual void on_synchronisation(Synchronisation kind, std::uint32_t lock) noexcept = 0;
+    // The program's thread begins it. `number`: of the lock, or of the channel of a release or an acquire.
+    virtual void on_synchronisation(Synchronisation kind, std::uint64_t number) noexcept = 0;
 
    protected:
     ~Listener() = default;
@@ -60,10 +60,10 @@ class VerifyingVm final : public Vm {
   bool reveal(AddressRange range, Access wanted) noexcept;
   // Of all synchronisations of the program. Outlives the driver's use.
   void set_listener(Listener* listener) noexcept { listener_ = listener; }
-  void begin_synchronisation(Synchronisation kind, std::uint32_t lock = 0) noexcept {
-    if (listener_ != nullptr) listener_->on_synchronisation(kind, lock);
+  void begin_synchronisation(Synchronisation kind, std::uint64_t number = 0) noexcept {
+    if (listener_ != nullptr) listener_->on_synchronisation(kind, number);
   }
-  // What reveal() has allowed the program since the last hide().
+  // The access that reveal() has allowed the program since the last hide().
   Access touched(BlockId block) const noexcept;
   // Whether a fault of the block may come after a check that passed since the last hide(): the block was open
   // for this access, and another rank has taken it since; or it has not been open before, when states may
