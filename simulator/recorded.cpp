@@ -116,7 +116,8 @@ Task<> Recorded::protect(Place& place) {
   std::uint64_t& paid = changes_paid_[place.rank()];
   const std::uint64_t changes = place.node.vm().changes();
   const std::uint64_t unpaid = changes - std::exchange(paid, changes);
-  if (unpaid != 0) co_await fabric::sim::think(unpaid * protection_ns);
+  const bool pays = !place.cluster.space().segment_of(BlockId{0}).unprotected;
+  if (unpaid != 0 && pays) co_await fabric::sim::think(unpaid * protection_ns);
 }
 
 // A range may end outside of all that was touched.
@@ -137,6 +138,7 @@ Task<> Recorded::touch(Place& place, Item item) {
   const bool reads = item.touch == Touch::read_fault || item.touch == Touch::read;
   const bool overwrites = item.touch == Touch::overwrite;
   if (overwrites) co_await place.node.overwrite(item.range);
+  if (item.touch == Touch::store) co_await place.node.open_for_stores(item.range);
   if (item.touch == Touch::read || item.touch == Touch::write) {
     co_await place.node.open_all(std::span(&item.range, 1), reads ? vm::Access::read : vm::Access::write);
   }
@@ -150,7 +152,8 @@ Task<> Recorded::touch(Place& place, Item item) {
 }
 
 Task<> Recorded::stop_at(Place& place, BlockId block, vm::Access wanted) {
-  if (place.node.vm().allows(block, wanted)) co_return;
+  const bool is_protected = !place.cluster.space().segment_of(block).unprotected;
+  if (!is_protected || place.node.vm().allows(block, wanted)) co_return;
   ++stops_[place.rank()];
   co_await fabric::sim::think(fault_ns);
 }

@@ -16,11 +16,9 @@ using Interval = Recording::Interval;
 // Untouched bytes between two segments of the simulated space.
 constexpr std::size_t gap_bytes = std::size_t{1} << 20;
 
-const std::map<std::string, Touch> touches{{"r", Touch::read_fault},
-                                           {"w", Touch::write_fault},
-                                           {"R", Touch::read},
-                                           {"W", Touch::write},
-                                           {"O", Touch::overwrite}};
+const std::map<std::string, Touch> touches{{"r", Touch::read_fault}, {"w", Touch::write_fault},
+                                           {"R", Touch::read},       {"W", Touch::write},
+                                           {"O", Touch::overwrite},  {"S", Touch::store}};
 const std::map<std::string, End> ends{{"barrier", End::barrier}, {"lock", End::lock},
                                       {"unlock", End::unlock},   {"release", End::release},
                                       {"acquire", End::acquire}, {"end", End::program}};

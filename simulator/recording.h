@@ -16,7 +16,7 @@ namespace musubi::sim {
 
 class Recording {
  public:
-  enum class Touch : std::uint8_t { read_fault, write_fault, read, write, overwrite };
+  enum class Touch : std::uint8_t { read_fault, write_fault, read, write, overwrite, store };
   enum class End : std::uint8_t { barrier, lock, unlock, release, acquire, program };
 
   struct Item {

@@ -49,10 +49,11 @@ struct Spent {
 
 vm::Space space_of(const Workload& workload, const ScaleRun& run) {
   const vm::Space own = workload.space();
-  if (!run.one_initial_home) return own;
+  if (!run.one_initial_home && !run.home_only) return own;
   vm::Space space(run.nodes);
   for (vm::Segment segment : own.segments()) {
-    segment.initial_home = vm::InitialHome::one_rank;
+    segment.unprotected = segment.home_only = run.home_only;
+    if (run.one_initial_home) segment.initial_home = vm::InitialHome::one_rank;
     space.add(segment);
   }
   return space;

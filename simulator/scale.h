@@ -21,6 +21,7 @@ struct ScaleRun {
   std::optional<std::size_t> signature_notices_max{};  // of the policy migrating; none: as many as a job has
   std::uint64_t seed = 1;
   const Recording* recording = nullptr;  // instead of the workload, and once: with its number of nodes
+  bool home_only = false;                // memory of the policy home_based, without protection
   bool one_initial_home = false;         // of all blocks: node 0, as of a program's globals
 };
 

@@ -3,7 +3,8 @@
 // NOTICES limits the notices in a signature of the policy migrating, 0: as many as in a real job. HOMES:
 // `own`, the workload's initial homes, or `first`, node 0 for all blocks.
 //   musubi_scale POLICY recorded:PATH FABRIC
-// simulates a program, as the ranks of a real job have recorded it in the files PATH.0, PATH.1 ...
+// simulates a program, as the ranks of a real job have recorded it in the files PATH.0, PATH.1 ... POLICY may
+// also be home_only.
 //   musubi_scale columns
 // Exit status: 0; 1 when a value was wrong; 2 for wrong arguments; 3 when the simulation would need more than
 // 6 GB of memory.
@@ -50,6 +51,12 @@ bool find(std::string_view name, Fabric* fabric) {
 bool parse(std::string_view text, std::uint32_t* number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
   return error == std::errc{} && end == text.data() + text.size();
+}
+
+// Of a recording.
+bool find_policy(std::string_view name, ScaleRun* wanted) {
+  wanted->home_only = name == "home_only";
+  return find(wanted->home_only ? "home_based" : name, &wanted->policy);
 }
 
 bool find_homes(std::string_view name, bool* first) {
@@ -101,7 +108,7 @@ int main(int count, char** arguments) {
   std::uint32_t notices = 0;
   constexpr std::string_view by_recording = "recorded:";
   if (count == 4 && std::string_view(arguments[2]).starts_with(by_recording) &&
-      find(arguments[1], &wanted.policy) && find(arguments[3], &fabric)) {
+      find_policy(arguments[1], &wanted) && find(arguments[3], &fabric)) {
     wanted.model = fabric.model;
     return run_recorded(wanted, std::string_view(arguments[2]).substr(by_recording.size()), fabric.name);
   }

@@ -108,6 +108,7 @@ void JobChecks::before_writing(AddressRange range) noexcept {
   check(Touch::write, range);
 }
 void JobChecks::before_storing(AddressRange range) noexcept {
+  if (verification_ != nullptr && verification_->records()) return check(Touch::store, range);
   const vm::Segment* const segment = job_.plan.space.segment_around(range.begin);
   if (job_.one_memory || segment == nullptr || !segment->home_only) return before_writing(range);
   open_by(&sync::Openings::open_for_stores, range);

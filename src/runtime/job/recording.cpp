@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "base/check.h"
 #include "os/system_call.h"
@@ -25,6 +26,7 @@ Recording::Recording(const JobContext& job, vm::VerifyingVm& vm, const std::byte
       live_(system_view),
       before_(job.plan.space.bytes_max()),
       written_(job.plan.space.blocks_max()),
+      is_written_(job.plan.space.blocks_max()),
       described_(vm::Space::segments_max),
       text_(buffer_bytes) {
   const std::string name = job.settings.trace + "." + std::to_string(job.self.value);
@@ -52,7 +54,7 @@ bool Recording::show(AddressRange range, vm::Access wanted) noexcept {
     const vm::Access after = vm_.touched(*block);
     if (before >= wanted || after < wanted) continue;
     is_new = true;
-    if (wanted != vm::Access::write) continue;
+    if (wanted != vm::Access::write || std::exchange(is_written_[block->value], true)) continue;
     std::memcpy(&before_[extent.offset], live_ + extent.offset, extent.bytes);
     written_[written_count_++] = block->value;
   }
@@ -60,9 +62,10 @@ bool Recording::show(AddressRange range, vm::Access wanted) noexcept {
 }
 
 void Recording::note(Touch touch, AddressRange range) noexcept {
-  constexpr std::string_view words[]{"R", "W", "O"};
+  constexpr std::string_view words[]{"R", "W", "O", "S"};
   describe(*job_.plan.space.segment_around(range.begin));
   line(words[static_cast<std::size_t>(touch)], {range.begin, range.bytes});
+  if (touch == Touch::store) vm_.expect_stores(*job_.plan.space.block_at(range.begin));
 }
 
 void Recording::note_fault(std::uintptr_t address, vm::Access wanted) noexcept {
@@ -94,7 +97,10 @@ void Recording::on_synchronisation(Synchronisation kind, std::uint64_t number) n
 }
 
 void Recording::end_interval() noexcept {
-  for (std::size_t i = 0; i < written_count_; ++i) note_changes(BlockId{written_[i]});
+  for (std::size_t i = 0; i < written_count_; ++i) {
+    note_changes(BlockId{written_[i]});
+    is_written_[written_[i]] = false;
+  }
   written_count_ = 0;
   vm_.hide();
 }

@@ -25,7 +25,7 @@ inline bool records_accesses(const JobContext& job) {
 }
 
 // By a check, or a range that it names.
-enum class Touch : std::uint8_t { read, write, overwrite };
+enum class Touch : std::uint8_t { read, write, overwrite, store };
 constexpr vm::Access access_of(Touch touch) {
   return touch == Touch::read ? vm::Access::read : vm::Access::write;
 }
@@ -64,7 +64,8 @@ class Recording final : private vm::VerifyingVm::Listener {
   SparseArray<std::byte> before_;       // as the blocks were when the program could write them first
   SparseArray<std::uint64_t> written_;  // blocks, since the last synchronisation
   std::size_t written_count_ = 0;
-  SparseArray<bool> described_;  // by segment
+  SparseArray<bool> is_written_;  // by block
+  SparseArray<bool> described_;   // by segment
   SparseArray<char> text_;
   std::size_t text_bytes_ = 0;
 };

@@ -34,6 +34,7 @@ class Verification {
     vm_.reveal(range, wanted);
     return false;
   }
+  bool records() const noexcept { return recording_.has_value(); }
   void after_check(Touch touch, AddressRange range, bool is_new) noexcept {
     if (!recording_) return;
     is_new = recording_->show(range, access_of(touch)) || is_new;

@@ -114,6 +114,12 @@ bool VerifyingVm::reveal(AddressRange range, Access wanted) noexcept {
   return found;
 }
 
+void VerifyingVm::expect_stores(BlockId block) noexcept {
+  const Held hold(lock_);
+  states_[block.value].touched = Access::none;
+  pages_.open_stores({block});
+}
+
 Access VerifyingVm::touched(BlockId block) const noexcept {
   const Held hold(lock_);
   return states_[block.value].touched;

@@ -58,6 +58,8 @@ class VerifyingVm final : public Vm {
   // Opens the hidden blocks that overlap the range, for `wanted` at most, as far as the protocol has them
   // open. Any thread, also inside a handler. Result: whether there were any.
   bool reveal(AddressRange range, Access wanted) noexcept;
+  // The program has touched the block by a store alone: a check of another access finds it untouched.
+  void expect_stores(BlockId block) noexcept;
   // Of all synchronisations of the program. Outlives the driver's use.
   void set_listener(Listener* listener) noexcept { listener_ = listener; }
   void begin_synchronisation(Synchronisation kind, std::uint64_t number = 0) noexcept {
