@@ -56,9 +56,10 @@ int main(int argc, char** argv) {
   if (musubi_init(&argc, &argv) != MUSUBI_OK) return 1;
   keys = argument(argc, argv, 1, 1 << 18);
   const int64_t turns = argument(argc, argv, 2, 2);
-  from = allocate_parts(keys, sizeof *from, 0);
-  to = allocate_parts(keys, sizeof *to, is_home_only(argc, argv, 3));
-  counts = allocate_parts(musubi_size(), sizeof *counts, 0);
+  from = allocate_parts(keys, sizeof *from, 0, 0);
+  const int home_only = is_home_only(argc, argv, 3);
+  to = allocate_parts(keys, sizeof *to, home_only ? 4096 : 0, home_only);
+  counts = allocate_parts(musubi_size(), sizeof *counts, 0, 0);
   const struct part mine = own_part(keys);
   double seconds = 0;
   int64_t wrong = 0;

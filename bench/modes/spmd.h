@@ -6,21 +6,18 @@
 
 #include "lines.h"
 
-// Small blocks: a rank overwrites few of them in part. Pages allow none below theirs.
-enum { SCATTER_BLOCK_BYTES = 2048 };
-
 // The part of `count` things that falls to this rank.
 static inline struct part own_part(int64_t count) {
   return part_of(count, musubi_rank(), musubi_size());
 }
 
-// An array of the job in equal parts, a part at each rank, or the end of the program. `home_only`: memory
-// that ranks write and do not read, outside of their own parts.
-static inline void* allocate_parts(int64_t count, size_t size, int home_only) {
+// An array of the job in equal parts, a part at each rank, or the end of the program. `block_bytes`: 0 for
+// the heap's. `home_only`: memory that ranks write and do not read, outside of their own parts.
+static inline void* allocate_parts(int64_t count, size_t size, size_t block_bytes, int home_only) {
   musubi_attributes attributes = {0};
   attributes.placement = MUSUBI_PLACE_BLOCK;
+  attributes.block_bytes = block_bytes;
   if (home_only) {
-    attributes.block_bytes = SCATTER_BLOCK_BYTES;
     attributes.policy = MUSUBI_POLICY_HOME_ONLY;
     attributes.checks = MUSUBI_CHECKED_BY_CODE;
   }

@@ -26,8 +26,9 @@ int main(int argc, char** argv) {
   if (musubi_init(&argc, &argv) != MUSUBI_OK) return 1;
   const int64_t rows = argument(argc, argv, 1, 256), turns = argument(argc, argv, 2, 4);
   const struct part mine = own_part(rows);
-  double* from = allocate_parts(rows * rows, sizeof *from, 0);
-  double* to = allocate_parts(rows * rows, sizeof *to, is_home_only(argc, argv, 3));
+  double* from = allocate_parts(rows * rows, sizeof *from, 0, 0);
+  // With 2048 rows, a rank of 4 stores a whole block of each column.
+  double* to = allocate_parts(rows * rows, sizeof *to, 4096, is_home_only(argc, argv, 3));
   double seconds = 0;
   int64_t wrong = 0;
   for (int64_t turn = 0; turn < turns; turn++) {
