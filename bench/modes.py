@@ -46,7 +46,7 @@ PROGRAMS = {
                        "20000 buckets 1", gains=True),
     "keys": Program("radix sort of 1M new keys each turn", "key_scatter", "1048576 4", "20000 2", gains=True,
                     spmd=True),
-    "turned": Program("matrix of 2048 rows turned", "turned", "2048 3", "100 3", gains=True, spmd=True),
+    "turned": Program("matrix of 2048 rows turned", "turned", "2048 4", "100 3", gains=True, spmd=True),
     "overwritten": Program("overwritten array, 8 MiB a rank", "overwritten", "8192 8", "128 3", gains=True),
     "lu": Program("blocked LU, 1024", "blocked_lu", "32 32", "8 16"),
     "tree": Program("body tree, 20,000 bodies", "body_tree", "20000 3", "300 2"),
