@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <iterator>
+#include <map>
 #include <unordered_set>
 #include <utility>
 
@@ -86,8 +88,8 @@ class Recorded final : public Workload {
   std::array<Clock, 2> barriers_;
   std::vector<Clock> locks_;
   std::vector<Channel> channels_;
-  std::vector<std::vector<Piece>> pieces_;   // by block, sorted
-  std::vector<std::uint64_t> changes_paid_;  // of protection, by rank
+  std::vector<std::map<std::size_t, Piece>> pieces_;  // by block, and where they begin
+  std::vector<std::uint64_t> changes_paid_;           // of protection, by rank
   std::uint64_t writes_ = 0;
   std::vector<std::uint64_t> stops_;  // by rank
   std::vector<Progress> progress_;    // by rank
@@ -163,7 +165,7 @@ Task<> Recorded::read(Place& place, BlockId block) {
   std::vector<std::byte> bytes(space_.extent(block).bytes);
   co_await place.node.read(block, 0, bytes);
   const Clock& clock = clocks_[place.rank()];
-  for (const Piece& piece : pieces_[block.value]) {
+  for (const auto& [begin, piece] : pieces_[block.value]) {
     if (piece.time > clock[piece.writer]) continue;
     if (bytes[piece.begin] == piece.value && bytes[piece.end - 1] == piece.value) continue;
     place.cluster.violate(
@@ -203,26 +205,23 @@ Task<> Recorded::write_piece(Place& place, BlockId block, std::size_t begin, std
 
 // The new piece replaces parts of old ones.
 void Recorded::note(Place& place, BlockId block, Piece piece) {
-  std::vector<Piece>& old = pieces_[block.value];
-  std::vector<Piece> kept;
-  kept.reserve(old.size() + 2);
-  for (const Piece& other : old) {
-    const bool overlaps = other.begin < piece.end && piece.begin < other.end;
-    if (overlaps && other.time > clocks_[piece.writer][other.writer]) {
+  std::map<std::size_t, Piece>& pieces = pieces_[block.value];
+  auto at = pieces.upper_bound(piece.begin);
+  if (at != pieces.begin() && std::prev(at)->second.end > piece.begin) --at;
+  while (at != pieces.end() && at->first < piece.end) {
+    Piece before = at->second, after = at->second;
+    if (before.time > clocks_[piece.writer][before.writer]) {
       place.cluster.violate("the recording has a race: nodes %u and %u write byte %zu of the block at %lx",
-                            other.writer, piece.writer, std::max(other.begin, piece.begin),
+                            before.writer, piece.writer, std::max(before.begin, piece.begin),
                             static_cast<unsigned long>(space_.extent(block).address));
     }
-    if (!overlaps) {
-      kept.push_back(other);
-      continue;
-    }
-    if (other.begin < piece.begin)
-      kept.push_back({other.begin, piece.begin, other.writer, other.time, other.value});
-    if (piece.end < other.end) kept.push_back({piece.end, other.end, other.writer, other.time, other.value});
+    at = pieces.erase(at);
+    before.end = std::min(before.end, piece.begin);
+    after.begin = std::max(after.begin, piece.end);
+    if (before.begin < before.end) pieces.emplace(before.begin, before);
+    if (after.begin < after.end) at = pieces.emplace(after.begin, after).first;
   }
-  kept.push_back(piece);
-  old = std::move(kept);
+  pieces.emplace(piece.begin, piece);
 }
 
 void Recorded::join(Clock& into, const Clock& from) {

@@ -11,7 +11,10 @@ import pathlib
 import subprocess
 import tempfile
 
-MODES = {"pages": "off", "hint": "hint", "adsm": "adsm", "udsm": "udsm"}
+# The suffix of the program's file by column. home_only: its stores ask for no more than to store, and its
+# memory is of this policy when it is simulated.
+HOME_ONLY = "home_only"
+MODES = {"pages": "off", "hint": "hint", "adsm": "adsm", "udsm": "udsm", HOME_ONLY: HOME_ONLY}
 FABRICS = {"infiniband": "InfiniBand", "tcp_25_gbe": "TCP"}
 NODES = (8, 16, 32, 64)
 FASTER = 0.03  # than pages, or the compiler gains nothing
@@ -23,6 +26,10 @@ class Program:
     title: str
     name: str
     arguments: str
+    spmd: bool = False  # a program of musubi.h: only those are compiled for home-only memory
+
+    def modes(self):
+        return [mode for mode in MODES if mode != HOME_ONLY or self.spmd]
 
 
 PROGRAMS = [
@@ -36,6 +43,8 @@ PROGRAMS = [
     Program("heat, 1024 x 1024", "heat", "1024 10"),
     Program("overwritten array, 512 KiB a rank", "overwritten", "512 4"),
     Program("IS, class S", "is", "S"),
+    Program("radix sort of 256k new keys each turn", "key_scatter", "262144 2", spmd=True),
+    Program("matrix of 1024 rows turned", "turned", "1024 2", spmd=True),
 ]
 
 
@@ -65,23 +74,25 @@ def record(build, program, mode, nodes, path, limit_s):
         raise Failure(f"{file.name} has come to a wrong result")
 
 
-def simulate(build, path, fabric, limit_s):
+def simulate(build, policy, path, fabric, limit_s):
     """The row of the table of musubi_scale."""
     scale = build / "bench" / "musubi_scale"
-    text = run([scale, "columns"], limit_s) + run([scale, "migrating", f"recorded:{path}", fabric], limit_s)
+    text = run([scale, "columns"], limit_s) + run([scale, policy, f"recorded:{path}", fabric], limit_s)
     return next(csv.DictReader(io.StringIO(text)))
 
 
 def measure(build, program, nodes, limit_s):
     """Result: by fabric and mode, a row or a failure."""
     found = {}
-    for mode, compiled in MODES.items():
+    for mode in program.modes():
+        policy = HOME_ONLY if mode == HOME_ONLY else "migrating"
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "recording"
             try:
-                record(build, program, compiled, nodes, path, limit_s)
+                record(build, program, MODES[mode], nodes, path, limit_s)
                 with concurrent.futures.ThreadPoolExecutor() as pool:
-                    rows = list(pool.map(lambda fabric: simulate(build, path, fabric, limit_s), FABRICS))
+                    rows = list(pool.map(lambda fabric: simulate(build, policy, path, fabric, limit_s),
+                                         FABRICS))
                 found |= {(fabric, mode): row for fabric, row in zip(FABRICS, rows)}
             except Failure as failure:
                 found |= {(fabric, mode): failure for fabric in FABRICS}
@@ -90,6 +101,8 @@ def measure(build, program, nodes, limit_s):
 
 def cell(row):
     """Time, trips, kB, misses and faults that stopped the program."""
+    if row is None:
+        return "-"
     if isinstance(row, Failure):
         return "failed"
     trips = float(row["remote_operations"]) + float(row["messages"])
@@ -98,7 +111,7 @@ def cell(row):
 
 
 def winner(rows):
-    times = {mode: float(row["virtual_ns"]) for mode, row in rows.items() if not isinstance(row, Failure)}
+    times = {mode: float(row["virtual_ns"]) for mode, row in rows.items() if isinstance(row, dict)}
     best = min(times, key=times.get, default="-")
     return "pages" if times.get("pages", 0) * (1 - FASTER) < times.get(best, 0) else best
 
@@ -108,7 +121,7 @@ def table(measured):
     yield "|---" * (len(MODES) + 4) + "|"
     for program, nodes, found in measured:
         for fabric, name in FABRICS.items():
-            rows = {mode: found[fabric, mode] for mode in MODES}
+            rows = {mode: found.get((fabric, mode)) for mode in MODES}
             yield (f"| {program.title} | {nodes} | {name} | " + " | ".join(map(cell, rows.values())) +
                    f" | {winner(rows)} |")
 
