@@ -1,5 +1,6 @@
 #include "sequence.h"
 
+#include "counts.h"
 #include "covered.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -64,6 +65,7 @@ Value* Sequence::slot(IRBuilder<>& builder, unsigned entry) const {
 
 llvm::CallInst* Sequence::call(IRBuilder<>& builder, Value* slot, llvm::ArrayRef<Value*> arguments,
                                Effects effects) const {
+  count(builder, Counted::call);
   const llvm::SmallVector<llvm::Type*, 2> types(arguments.size(), word_);
   auto* type = llvm::FunctionType::get(builder.getVoidTy(), types, false);
   llvm::CallInst* call = builder.CreateCall(type, load(builder, pointer_, slot, llvm::Align(8)), arguments);
