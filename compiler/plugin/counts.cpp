@@ -11,13 +11,13 @@ namespace musubi::compiler {
 namespace {
 
 // By threads without order: programs of one thread are counted.
-void add_one(llvm::IRBuilder<>& builder, Counted what) {
+void add_one(llvm::IRBuilder<>& builder, Counted event) {
   constexpr uint64_t kinds = static_cast<uint64_t>(Counted::access) + 1;
   llvm::Type* word = builder.getInt64Ty();
   llvm::Module& module = *builder.GetInsertBlock()->getModule();
   auto* type = llvm::ArrayType::get(word, kinds);
   llvm::Constant* counts = module.getOrInsertGlobal("musubi_check_counts", type);
-  llvm::Value* place = builder.CreateConstInBoundsGEP2_64(type, counts, 0, static_cast<unsigned>(what));
+  llvm::Value* place = builder.CreateConstInBoundsGEP2_64(type, counts, 0, static_cast<unsigned>(event));
   llvm::LoadInst* old = builder.CreateAlignedLoad(word, place, llvm::Align(8));
   llvm::StoreInst* changed =
       builder.CreateAlignedStore(builder.CreateAdd(old, builder.getInt64(1)), place, llvm::Align(8));
@@ -27,8 +27,8 @@ void add_one(llvm::IRBuilder<>& builder, Counted what) {
 
 }  // namespace
 
-void count(llvm::IRBuilder<>& builder, Counted what) {
-  if (counted() == Count::checks) add_one(builder, what);
+void count(llvm::IRBuilder<>& builder, Counted event) {
+  if (counted() == Count::checks) add_one(builder, event);
 }
 
 void count_accesses(llvm::Function& function, const llvm::TargetLibraryInfo& library, Mode mode) {

@@ -7,12 +7,12 @@
 
 namespace musubi::compiler {
 
-// What a program counts while it runs, for those who develop this plugin. `bench/checks/counts.c` has a name
-// for each number.
+// The events that a program counts while it runs, for those who develop this plugin. `bench/checks/counts.c`
+// has a name for each number.
 enum class Counted : unsigned { read_point, write_point, read_range, write_range, guard, call, access };
 
 // Counts an event before the builder's place, with the option `count=checks`.
-void count(llvm::IRBuilder<>& builder, Counted what);
+void count(llvm::IRBuilder<>& builder, Counted event);
 
 // Counts the accesses to memory that may be shared, of the kinds that the mode checks: with the option
 // `count=accesses`, in place of all checks.

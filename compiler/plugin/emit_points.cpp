@@ -50,9 +50,11 @@ void PointEmitter::call_range(IRBuilder<>& builder, Value* address, Value* bytes
 void PointEmitter::test_ends(IRBuilder<>& builder, Value* address, Value* bytes, Permission permission) {
   count(builder, permission == Permission::read ? Counted::read_point : Counted::write_point);
   Value* last = builder.CreateAdd(address, builder.CreateSub(bytes, sequence_.number(1)));
-  Value* states = sequence_.states(builder, address, last);
+  // One load shows the granule and its neighbour; the ends are looked at only if one of the two is closed.
   llvm::Instruction* place =
-      sequence_.branch(builder, sequence_.is_closed(builder, states, permission), /*is_rare=*/true);
+      sequence_.branch(builder, sequence_.is_pair_closed(builder, address, permission), /*is_rare=*/true);
+  Value* states = sequence_.states(builder, address, last);
+  sequence_.branch(builder, sequence_.is_closed(builder, states, permission), /*is_rare=*/false);
   if (permission == Permission::store) {
     call(builder, MUSUBI_CHECKS_ENTRY_STORE, address);
     call(builder, MUSUBI_CHECKS_ENTRY_STORE, last);

@@ -24,7 +24,7 @@ constexpr bool is_checked(Mode mode, bool writes) {
   return mode == Mode::udsm || (mode == Mode::adsm && writes);
 }
 
-// Counters of what a program does with its checks (counts.h), for those who develop this plugin.
+// Counters of a program's checks (counts.h), for those who develop this plugin.
 enum class Count { nothing, checks, accesses };
 
 struct Options {
@@ -45,7 +45,7 @@ inline int64_t granule_bytes() {
   return int64_t{1} << granule_shift();
 }
 
-// What this process's options count.
+// The counters that this process's options ask for.
 Count counted();
 
 }  // namespace musubi::compiler
