@@ -47,6 +47,8 @@ Options read_options(const char* text) {
       options.count = value == "checks" ? Count::checks : Count::accesses;
     else if (item == "stores=home-only" || item == "stores=plain")
       options.home_only = value == "home-only";
+    else if (item == "atomics=source" || item == "atomics=processor")
+      options.marks_orders = value == "source";
     else if (!take_mode(item, options.mode) && options.unknown.empty())
       options.unknown = item.str();
   }

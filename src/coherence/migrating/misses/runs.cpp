@@ -1,6 +1,6 @@
 // Runs: sequential accesses move larger units than the block. The blocks after a missed one are opened with
 // it, in one change of protection, and fetched in one batch, when
-// - a stream leads there (stream_detector.h), or
+// - a stream leads there (stream_detector.h), for writes once it has gone on twice, or
 // - they were used the last time: read again after an invalidation, or changed while they were writable.
 // A block that came along in vain is left to fault by itself. So blocks can be small, for the sake of data
 // that several ranks write, and streams still move in large units.
@@ -114,11 +114,14 @@ void Runs::gather(const HeldBlock& leader, Touch touch, Run& run) {
     std::optional<HeldBlock> entered = ground_.try_enter(id);
     if (!entered) break;
     HeldBlock& b = *entered;
-    if (!comes_along(b, touch, run.count < ahead) || (valid_only && !rules::is_valid(b.entry))) break;
+    const bool is_valid = rules::is_valid(b.entry);
+    const bool moves_home = touch.wanted == vm::Access::write && !is_valid;
+    const bool in_stream = run.count < ahead && (!moves_home || ahead >= StreamDetector::sure_length);
+    if (!comes_along(b, touch, in_stream) || (valid_only && !is_valid)) break;
     if (run.count == 0) most = length_max(b, segment.block_bytes);
     if (touch.wanted == vm::Access::read && b.entry.habits.was_invalidated) ++b.entry.habits.fetches_ahead;
     Run::Member& member = run.members[run.count++];
-    member.was_valid = rules::is_valid(b.entry);
+    member.was_valid = is_valid;
     member.block.emplace(std::move(b));
   }
   if (run.count != 0) streams.opened(leader.id, run.id(run.count));
