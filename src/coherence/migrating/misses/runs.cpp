@@ -75,11 +75,12 @@ struct Runs::Copies {
   std::array<Step, 2 * Run::blocks_max + 1> steps;
 };
 
-bool Runs::comes_along(const HeldBlock& b, Touch touch, bool in_stream) const {
+// `place`: among the blocks that come along; 0 is the first.
+bool Runs::comes_along(const HeldBlock& b, Touch touch, std::size_t place, std::uint32_t ahead) const {
   if (ground_.store.has_private_parts(b)) return false;
-  if (touch.named != 0) return rules::may_come_along(b.entry, touch.wanted);
+  if (place + 1 < touch.named) return rules::may_come_along(b.entry, touch.wanted);
   const bool worth_it = rules::is_worth_fetching_ahead(b.entry, ground_.parameters);
-  return rules::comes_along(b.entry, touch.wanted, in_stream, worth_it);
+  return rules::comes_along(b.entry, touch.wanted, place < ahead, worth_it);
 }
 
 // The length of a run, its leader included. One run is under way at a time, so the link is idle for a round
@@ -104,9 +105,9 @@ void Runs::gather(const HeldBlock& leader, Touch touch, Run& run) {
   std::size_t most = ground_.parameters.run_bytes_max / segment.block_bytes;
   if (most < 2) return;
   StreamDetector& streams = touch.wanted == vm::Access::write ? write_streams_ : read_streams_;
-  const std::uint32_t ahead = touch.named != 0 ? touch.named - 1 : streams.missed(leader.id);
+  const std::uint32_t ahead = touch.named_all ? 0 : streams.missed(leader.id);
   std::uint64_t end = segment.first_block.value + segment.blocks;
-  if (touch.named != 0) end = std::min(end, leader.id.value + touch.named);
+  if (touch.named_all) end = std::min(end, leader.id.value + touch.named);
   run.first = BlockId{leader.id.value + 1};
   while (run.count + 1 < most && run.first.value + run.count < end) {
     const BlockId id{run.first.value + run.count};
@@ -114,7 +115,7 @@ void Runs::gather(const HeldBlock& leader, Touch touch, Run& run) {
     std::optional<HeldBlock> entered = ground_.try_enter(id);
     if (!entered) break;
     HeldBlock& b = *entered;
-    if (!comes_along(b, touch, run.count < ahead) || (valid_only && !rules::is_valid(b.entry))) break;
+    if (!comes_along(b, touch, run.count, ahead) || (valid_only && !rules::is_valid(b.entry))) break;
     if (run.count == 0) most = length_max(b, segment.block_bytes);
     if (touch.wanted == vm::Access::read && b.entry.habits.was_invalidated) ++b.entry.habits.fetches_ahead;
     Run::Member& member = run.members[run.count++];
