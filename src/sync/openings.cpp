@@ -57,9 +57,11 @@ Task<> Openings::open_into(TaskGroup& under_way, AddressRange range, vm::Access 
   while (const std::optional<vm::BlockRun> run = runs.next()) {
     const std::size_t block_bytes = space_.segment_of(run->first).block_bytes;
     const std::uint64_t most = std::max<std::uint64_t>(1, run_bytes_ / block_bytes);
-    for (std::uint64_t i = 0; i < run->count; i += most) {
+    for (std::uint64_t i = 0; i < run->count;) {
       const vm::BlockRun part{BlockId{run->first.value + i}, std::min(most, run->count - i)};
-      co_await under_way.admit(open_run(part, wanted, alone && run->count < most));
+      const bool begins_open = !needs_opening(part.first, wanted);
+      if (!begins_open) co_await under_way.admit(open_run(part, wanted, alone && run->count < most));
+      i += begins_open ? 1 : part.count;
     }
   }
 }
