@@ -15,7 +15,7 @@ struct Touch {
   vm::Access wanted;
   std::uintptr_t address = 0;  // 0: not known
   std::uint32_t named = 1;     // so many blocks will be touched: this one and those after it
-  bool named_all = false;      // and no others; else a policy may guess
+  bool named_all = false;      // the program has named all: no stream leads beyond them
 };
 
 // The findings of threads that come back to closed blocks while faults are held.

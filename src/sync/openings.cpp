@@ -51,7 +51,7 @@ Task<> Openings::open(std::span<const AddressRange> ranges, vm::Access wanted, b
 }
 
 // One range shorter than a run says nothing about the blocks after it: a loop may name one piece after the
-// other, so the policy may guess, as it does at faults.
+// other, so the policy may follow a stream, as it does at faults.
 Task<> Openings::open_into(TaskGroup& under_way, AddressRange range, vm::Access wanted, bool alone) {
   RunsOfRange runs(space_, range);
   while (const std::optional<vm::BlockRun> run = runs.next()) {

@@ -106,8 +106,7 @@ void Runs::gather(const HeldBlock& leader, Touch touch, Run& run) {
   if (most < 2) return;
   StreamDetector& streams = touch.wanted == vm::Access::write ? write_streams_ : read_streams_;
   const std::uint32_t ahead = touch.named_all ? 0 : streams.missed(leader.id);
-  std::uint64_t end = segment.first_block.value + segment.blocks;
-  if (touch.named_all) end = std::min(end, leader.id.value + touch.named);
+  const std::uint64_t end = segment.first_block.value + segment.blocks;
   run.first = BlockId{leader.id.value + 1};
   while (run.count + 1 < most && run.first.value + run.count < end) {
     const BlockId id{run.first.value + run.count};
