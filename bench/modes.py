@@ -3,9 +3,7 @@ over hosts and with ranks made far. `bench/run --modes` writes them as a section
 
 import dataclasses
 import re
-import shlex
 import statistics
-import subprocess
 
 import alternate
 import rows
@@ -14,8 +12,10 @@ from hosts import by_musubi
 from table import Row, Value
 
 PAGES, HINT = "pages", "hint"
-# The mode of the files by column. home_only: the heap by this policy, in programs of udsm.
-MODES = {PAGES: "off", HINT: "hint", "adsm": "adsm", "udsm": "udsm", "home_only": "udsm"}
+# The suffix of the program's file by column. home_only: udsm, and the targets of stores are memory of this
+# policy, in programs that allocate by musubi.h.
+HOME_ONLY = "home_only"
+MODES = {PAGES: "off", HINT: "hint", "adsm": "adsm", "udsm": "udsm", HOME_ONLY: HOME_ONLY}
 # The sum over all ranks, which `--stats` prints last.
 COUNTED = {"trips": ("remote_operations", "messages"), "bytes": ("remote_bytes",),
            "faults": ("fault_signals",)}
@@ -33,6 +33,7 @@ class Program:
     quick: str
     values: tuple = ("time",)
     gains: bool = False  # transposes, scatters and arrays that are overwritten
+    spmd: bool = False  # allocates by musubi.h
 
 
 PROGRAMS = {
@@ -43,6 +44,9 @@ PROGRAMS = {
                        "20000 scatter 1", gains=True),
     "buckets": Program("radix sort of 2M keys, by buckets", "radix_sort", "2097152 buckets 1",
                        "20000 buckets 1", gains=True),
+    "keys": Program("radix sort of 1M new keys each turn", "key_scatter", "1048576 4", "20000 2", gains=True,
+                    spmd=True),
+    "turned": Program("matrix of 2048 rows turned", "turned", "2048 4", "100 3", gains=True, spmd=True),
     "overwritten": Program("overwritten array, 8 MiB a rank", "overwritten", "8192 8", "128 3", gains=True),
     "lu": Program("blocked LU, 1024", "blocked_lu", "32 32", "8 16"),
     "tree": Program("body tree, 20,000 bodies", "body_tree", "20000 3", "300 2"),
@@ -75,21 +79,22 @@ def times_and_counts(name):
     return read
 
 
-def command(suite, path, ranks, delay, arguments, settings):
+def command(suite, path, ranks, delay, arguments):
     """A rank on each of so many hosts, or far ranks of this host."""
     if not delay:
-        return by_musubi(suite, ranks, f"--stats {settings}".strip(), path, arguments)
-    options = f"-n {ranks} --stats --set coherence=protocol --set fabric_delay={delay} {settings}".strip()
+        return by_musubi(suite, ranks, "--stats", path, arguments)
+    options = f"-n {ranks} --stats --set coherence=protocol --set fabric_delay={delay}"
     return f"OMP_NUM_THREADS={ranks} {suite.rank_command(options, path, arguments)}"
 
 
-def group(suite, key, ranks, network, columns):
+def group(suite, key, ranks, network):
     program, delay = PROGRAMS[key], NETWORKS[network]
+    columns = [column for column in MODES if column != HOME_ONLY or program.spmd]
     arguments = program.quick if suite.quick else program.full
     where = f"round trips of {network} us" if delay else "hosts by tcp"
     candidates = [
-        Candidate(column, command(suite, f"modes/{program.name}_{MODES[column]}", ranks, delay, arguments,
-                                  "--set heap_policy=home_only" if column == "home_only" else ""),
+        Candidate(column, command(suite, f"modes/{program.name}_{MODES[column]}", ranks, delay,
+                                  f"{arguments} {HOME_ONLY}" if column == HOME_ONLY else arguments),
                   times_and_counts(program.values[0]))
         for column in columns]
     bound = FASTER if program.gains and delay else NEVER_SLOWER
@@ -100,20 +105,12 @@ def group(suite, key, ranks, network, columns):
         [suite.program(f"modes/{program.name}_{MODES[column]}") for column in columns], needs_hosts=not delay)
 
 
-def heap_may_be(suite, policy):
-    """Whether this launcher knows the policy for the heap."""
-    done = subprocess.run([*shlex.split(suite.musubi), "settings", "--markdown"], check=False,
-                          capture_output=True, text=True)
-    return any("`heap_policy`" in line and policy in line for line in done.stdout.splitlines())
-
-
 def groups(suite):
     """None if the programs are not there: they need musubi-cc and an OpenMP library for clang."""
     if not suite.program("modes/six_step_hint").exists():
         print("rows of the compiler's modes are left out: bench/modes is not built (clang-19 and libomp-dev)")
         return []
-    columns = [column for column in MODES if column != "home_only" or heap_may_be(suite, "home_only")]
-    return [group(suite, key, ranks, network, columns)
+    return [group(suite, key, ranks, network)
             for key in PROGRAMS for ranks in RANKS for network in NETWORKS]
 
 
@@ -164,7 +161,8 @@ def section(measured, notes, told, rounds):
         "network namespaces. `20 us`, `100 us`: ranks of one host whose round trips take so much longer",
         "(`fabric_delay`). `wins`: the fastest column; pages, where it gains less than 3 %: there the",
         "compiler gains nothing. `load`: cores that other processes used; above 0.15 the times tell little,",
-        "and the counts still hold. Four ranks share the cores.",
+        "and the counts still hold. Four ranks share the cores. `home_only`: udsm, and the target of the",
+        "stores is memory of this policy; OpenMP programs have none.",
         "", "| " + " | ".join(heading) + " |", "|---" * len(heading) + "|",
         *(line(group) for group in measured), "",
         "```", *[note for note in notes if note.split(None, 1)[0] in told], "```"]

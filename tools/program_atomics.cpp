@@ -20,11 +20,16 @@ struct Row {
 };
 
 std::vector<Row> rows_of(const atomics::Scan& scan, const atomics::PatchReport& report) {
-  const auto meetings = static_cast<std::size_t>(std::ranges::count_if(scan.sites, &atomics::Site::orders));
+  const auto count_of = [&scan](AtomicOrder order) {
+    return static_cast<std::size_t>(std::ranges::count(scan.sites, order, &atomics::Site::order));
+  };
   return {
       {"instructions", scan.instructions, "instructions looked at"},
       {"atomics", scan.sites.size() - report.fences, "atomic operations"},
-      {"meetings", meetings, "of them, by which threads may meet; with any, they order plain stores"},
+      {"meetings", count_of(AtomicOrder::meeting),
+       "of them, by which threads may meet; with any, they order plain stores"},
+      {"relaxed", count_of(AtomicOrder::relaxed),
+       "of them, that order nothing, as musubi-cc has read in the source"},
       {"fences", report.fences, "fences (flush); with any, the order of plain stores is kept, too"},
       {"jumps", report.jumps, "of both, become a jump"},
       {"springboards", report.trampolines, "become a short jump to a jump in padding"},

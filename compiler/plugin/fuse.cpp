@@ -79,7 +79,8 @@ bool take_over(Range& write, const Range& read, llvm::ScalarEvolution& evolution
 void fuse(std::vector<Range>& ranges, bool at_blocks, llvm::ScalarEvolution& evolution) {
   const auto is_same_place = [&](const Range& a, const Range& b) {
     if (!at_blocks) return a.place == b.place;
-    // A copy of some length keeps its place: what it overwrites may be read between it and the next.
+    // A copy of some length keeps its place: the bytes that it overwrites may be read between it and the
+    // next.
     return a.is_one && b.is_one && a.place->getParent() == b.place->getParent();
   };
   for (bool changed = true; changed;) {

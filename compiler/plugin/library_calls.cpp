@@ -31,6 +31,25 @@ bool is_of_c_library(llvm::StringRef variable) {
   return std::find(variables.begin(), variables.end(), variable) != variables.end();
 }
 
+llvm::ArrayRef<FixedArgument> fixed_arguments(llvm::StringRef name) {
+  struct Entry {
+    llvm::StringLiteral name;
+    std::array<FixedArgument, 2> arguments;
+    size_t count;
+  };
+  static constexpr std::array<Entry, 7> entries{{{"clock_gettime", {{{1, 16, true}}}, 1},
+                                                 {"clock_getres", {{{1, 16, true}}}, 1},
+                                                 {"gettimeofday", {{{0, 16, true}, {1, 8, true}}}, 2},
+                                                 {"time", {{{0, 8, true}}}, 1},
+                                                 {"times", {{{0, 32, true}}}, 1},
+                                                 {"getrusage", {{{1, 144, true}}}, 1},
+                                                 {"nanosleep", {{{0, 16, false}, {1, 16, true}}}, 2}}};
+  for (const Entry& entry : entries) {
+    if (entry.name == name) return llvm::ArrayRef(entry.arguments).take_front(entry.count);
+  }
+  return {};
+}
+
 int stream_argument(llvm::StringRef name) {
   struct Entry {
     llvm::StringLiteral name;

@@ -1,8 +1,18 @@
 #pragma once
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace musubi::compiler {
+
+// An argument that points to so many bytes, or is null.
+struct FixedArgument {
+  unsigned number;
+  uint64_t bytes;
+  bool writes;
+};
+// All bytes that a function of the C library touches by its arguments: clocks. Empty: not known.
+llvm::ArrayRef<FixedArgument> fixed_arguments(llvm::StringRef name);
 
 // Whether a function of an OpenMP or Fortran runtime, known by its name, orders no memory between threads.
 // The C library's functions are known to LLVM (TargetLibraryInfo).

@@ -45,6 +45,8 @@ Options read_options(const char* text) {
       continue;
     else if (item == "stores=home-only" || item == "stores=plain")
       options.home_only = value == "home-only";
+    else if (item == "atomics=source" || item == "atomics=processor")
+      options.marks_orders = value == "source";
     else if (!take_mode(item, options.mode) && options.unknown.empty())
       options.unknown = item.str();
   }

@@ -27,9 +27,10 @@ constexpr bool is_checked(Mode mode, bool writes) {
 struct Options {
   Mode mode = Mode::hint;
   unsigned granule_shift = MUSUBI_CHECKS_GRANULE_SHIFT_MAX;
-  bool home_only = false;  // in udsm, stores ask for no more than permission to store, where it is enough
-  std::string report;      // file to which one line of JSON is appended per module, or empty
-  std::string unknown;     // the first option with a name or a value that this plugin does not know
+  bool home_only = false;    // in udsm, stores ask for no more than permission to store, where it is enough
+  bool marks_orders = true;  // atomic operations order as the source says, not as the processor does
+  std::string report;        // file to which one line of JSON is appended per module, or empty
+  std::string unknown;       // the first option with a name or a value that this plugin does not know
 };
 
 // `text` may be null. Any thread.

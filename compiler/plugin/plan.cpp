@@ -128,7 +128,7 @@ std::vector<Range> Planner::out_of(llvm::Loop& loop) {
   return leaving;
 }
 
-// Sorts, and drops what is shorter than a fault is dear.
+// Sorts, and drops the ranges that are shorter than a fault is dear.
 void Planner::finish() {
   std::vector<Range> kept;
   for (Range& range : plan_.ranges) {

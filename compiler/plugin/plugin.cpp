@@ -13,6 +13,7 @@
 #include "llvm/Transforms/Scalar/LoopRotation.h"
 #include "note.h"
 #include "options.h"
+#include "orders.h"
 #include "plan.h"
 #include "points.h"
 #include "promises.h"
@@ -125,6 +126,7 @@ void Points::check(llvm::Module& module, llvm::FunctionAnalysisManager& function
 llvm::PreservedAnalyses Points::run(llvm::Module& module, llvm::ModuleAnalysisManager& manager) {
   const Options& options = work_->options;
   auto& functions = functions_of(module, manager);
+  if (options.marks_orders) mark_orders(module);
   Completeness completeness;
   if (options.mode != Mode::hint) {
     completeness = completeness_of(module, libraries_of(functions));

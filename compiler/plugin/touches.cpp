@@ -1,5 +1,6 @@
 #include "touches.h"
 
+#include "library_calls.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Transforms/Utils/Local.h"
@@ -164,7 +165,20 @@ bool append_call(llvm::CallBase& call, const llvm::TargetLibraryInfo& library, F
     if (call.isByValArgument(i))
       finder.add_typed(call.getArgOperand(i), call.getParamByValType(i), llvm::Align(1), false);
   llvm::LibFunc function;
-  return library.getLibFunc(call, function) && append_library_call(call, function, finder);
+  if (library.getLibFunc(call, function) && append_library_call(call, function, finder)) return true;
+  const llvm::Function* callee = call.getCalledFunction();
+  if (callee == nullptr || !callee->isDeclaration()) return false;
+  const llvm::ArrayRef<FixedArgument> arguments = fixed_arguments(callee->getName());
+  for (const FixedArgument& argument : arguments) {
+    if (argument.number >= call.arg_size() || !call.getArgOperand(argument.number)->getType()->isPointerTy())
+      return false;
+  }
+  for (const FixedArgument& argument : arguments) {
+    llvm::Value* const pointer = call.getArgOperand(argument.number);
+    if (!llvm::isa<llvm::ConstantPointerNull>(pointer))
+      finder.add_bytes(pointer, argument.bytes, llvm::Align(1), argument.writes);
+  }
+  return !arguments.empty();
 }
 
 }  // namespace

@@ -42,6 +42,9 @@ void print_help(const std::string& name, const Compiler& compiler) {
       "                        all objects of a program\n"
       "  --musubi-stores=home-only\n"
       "                        udsm: stores ask for less, which saves fetches of home-only memory\n"
+      "  --musubi-atomics=processor\n"
+      "                        atomic operations order other memory as x86 does, also where the source is\n"
+      "                        relaxed\n"
       "  --musubi-report       remarks with file and line: ranges found, and accesses left with the reason\n"
       "  --musubi-report=FILE  the same as JSON, a line per source file, appended to FILE\n"
       "MUSUBI_CC_OPTIONS may hold these options too; the command line has the last word.\n",
@@ -106,7 +109,8 @@ int main(int count, char** values) {
   if (!steps.refused.empty() && (steps.compiles || steps.links))
     return refuse(name,
                   steps.refused + " and checked code exclude each other; leave it out, or give --musubi=off");
-  std::string plugin_options = "mode=" + options.mode + ";stores=" + options.stores;
+  std::string plugin_options =
+      "mode=" + options.mode + ";stores=" + options.stores + ";atomics=" + options.atomics;
   if (!options.granule.empty()) plugin_options += ";granule=" + options.granule;
   if (!options.report_file.empty())
     plugin_options += ";report=" + std::filesystem::absolute(options.report_file).string();

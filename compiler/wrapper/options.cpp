@@ -20,6 +20,7 @@ bool take(const std::string& argument, Options& options, std::string& refusal) {
   const std::string mode = "--musubi=";
   const std::string granule = "--musubi-granule=";
   const std::string stores = "--musubi-stores=";
+  const std::string atomics = "--musubi-atomics=";
   if (argument == mode + "hint" || argument == mode + "adsm" || argument == mode + "udsm" ||
       argument == mode + "off") {
     options.mode = argument.substr(mode.size());
@@ -29,6 +30,8 @@ bool take(const std::string& argument, Options& options, std::string& refusal) {
       refusal = argument + " is no power of two from 64 to 4096: a granule has so many bytes";
   } else if (argument == stores + "home-only" || argument == stores + "plain") {
     options.stores = argument.substr(stores.size());
+  } else if (argument == atomics + "source" || argument == atomics + "processor") {
+    options.atomics = argument.substr(atomics.size());
   } else if (argument == "--musubi-report") {
     options.remarks = true;
   } else if (argument.starts_with(report) && argument.size() > report.size()) {
@@ -38,7 +41,7 @@ bool take(const std::string& argument, Options& options, std::string& refusal) {
   } else if (argument.starts_with("--musubi")) {
     refusal = "there is no option " + argument +
               "; give --musubi=hint, adsm, udsm or off, --musubi-granule=BYTES, --musubi-stores=home-only or "
-              "plain, or --musubi-report[=FILE]";
+              "plain, --musubi-atomics=source or processor, or --musubi-report[=FILE]";
   } else {
     return false;
   }

@@ -7,12 +7,13 @@ namespace musubi::wrapper {
 
 // The wrapper's own options.
 struct Options {
-  std::string mode = "hint";     // --musubi=: hint, adsm or udsm; off: the compiler as it is
-  std::string granule;           // --musubi-granule=, bytes; empty: the largest
-  std::string stores = "plain";  // --musubi-stores=: home-only or plain
-  bool remarks = false;          // --musubi-report
-  std::string report_file;       // --musubi-report=FILE
-  bool help = false;             // --musubi-help
+  std::string mode = "hint";       // --musubi=: hint, adsm or udsm; off: the compiler as it is
+  std::string granule;             // --musubi-granule=, bytes; empty: the largest
+  std::string stores = "plain";    // --musubi-stores=: home-only or plain
+  std::string atomics = "source";  // --musubi-atomics=: source or processor
+  bool remarks = false;            // --musubi-report
+  std::string report_file;         // --musubi-report=FILE
+  bool help = false;               // --musubi-help
 };
 
 // Takes the wrapper's options out of `arguments`. Those of `variable` (MUSUBI_CC_OPTIONS, blanks between

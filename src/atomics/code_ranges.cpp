@@ -89,103 +89,6 @@ int keep_first(dl_phdr_info* info, std::size_t, void* context) {
   return 1;
 }
 
-class MappedFile {
- public:
-  explicit MappedFile(const char* path) {
-    const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-    struct stat status;
-    if (file < 0) return;
-    if (::fstat(file, &status) == 0 && status.st_size > 0) {
-      void* const memory =
-          ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
-      if (memory != MAP_FAILED) bytes_ = {static_cast<const char*>(memory), std::size_t(status.st_size)};
-    }
-    ::close(file);
-  }
-  ~MappedFile() {
-    if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-
-  // Empty if they are not all in the file.
-  template <class T>
-  std::span<const T> at(std::uint64_t offset, std::uint64_t count) const {
-    if (offset > bytes_.size() || count > (bytes_.size() - offset) / sizeof(T)) return {};
-    return {reinterpret_cast<const T*>(bytes_.data() + offset), count};
-  }
-
- private:
-  std::span<const char> bytes_;
-};
-
-using Sections = std::span<const ElfW(Shdr)>;
-
-void add_symbols(std::vector<CodeRange>& functions, const MappedFile& file, Sections sections) {
-  for (const ElfW(Shdr) & section : sections) {
-    if (section.sh_type != SHT_SYMTAB && section.sh_type != SHT_DYNSYM) continue;
-    for (const ElfW(Sym) & symbol :
-         file.at<ElfW(Sym)>(section.sh_offset, section.sh_size / sizeof(ElfW(Sym)))) {
-      const unsigned type = ELF64_ST_TYPE(symbol.st_info);
-      if ((type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0)
-        functions.push_back({symbol.st_value, symbol.st_size});
-    }
-  }
-}
-
-// The search table of .eh_frame_hdr (Linux Standard Base, "Exception Frames"): pairs of four bytes, relative
-// to the header. Encodings that linkers do not use are not supported.
-struct TableHeader {
-  std::uint8_t version, frame_encoding, count_encoding, table_encoding;
-  std::int32_t frame;
-  std::uint32_t count;
-};
-struct TableEntry {
-  std::int32_t function, description;
-};
-constexpr std::uint8_t unsigned_of_4 = 0x03, from_header_of_4 = 0x3b, from_here_of_4 = 0x1b;
-// The head of a frame description, if its addresses are from_here_of_4.
-struct Description {
-  std::uint32_t bytes, common;
-  std::int32_t function;
-  std::uint32_t function_bytes;
-};
-
-// The size of the function at `address` in bytes. 0: its description cannot be read.
-std::uint64_t bytes_of(const MappedFile& file, Sections sections, std::uint64_t address,
-                       std::uint64_t place) {
-  for (const ElfW(Shdr) & section : sections) {
-    if (section.sh_type == SHT_NOBITS || place < section.sh_addr ||
-        place - section.sh_addr >= section.sh_size)
-      continue;
-    const auto found = file.at<Description>(section.sh_offset + (place - section.sh_addr), 1);
-    if (found.empty()) return 0;
-    const std::uint64_t described =
-        place + offsetof(Description, function) + static_cast<std::uint64_t>(std::int64_t{found[0].function});
-    return described == address ? found[0].function_bytes : 0;
-  }
-  return 0;
-}
-
-void add_described(std::vector<CodeRange>& functions, const MappedFile& file, Sections sections,
-                   std::span<const ElfW(Phdr)> segments) {
-  for (const ElfW(Phdr) & segment : segments) {
-    if (segment.p_type != PT_GNU_EH_FRAME) continue;
-    const auto header = file.at<TableHeader>(segment.p_offset, 1);
-    if (header.empty() || header[0].version != 1 || header[0].frame_encoding != from_here_of_4 ||
-        header[0].count_encoding != unsigned_of_4 || header[0].table_encoding != from_header_of_4)
-      return;
-    for (const TableEntry& entry :
-         file.at<TableEntry>(segment.p_offset + sizeof(TableHeader), header[0].count)) {
-      const std::uint64_t address =
-          segment.p_vaddr + static_cast<std::uint64_t>(std::int64_t{entry.function});
-      const std::uint64_t place =
-          segment.p_vaddr + static_cast<std::uint64_t>(std::int64_t{entry.description});
-      functions.push_back({address, bytes_of(file, sections, address, place)});
-    }
-  }
-}
-
 // Calls `visit` with the code of each executable section of the file, its address where Linux would load the
 // program without randomisation, and the base of such addresses.
 template <class Visit>
@@ -247,11 +150,14 @@ Scan find_sites(std::vector<CodeRange> ranges, const FunctionsOf& functions) {
 
 Result<Scan> find_sites_of_file(const std::string& path) {
   Scan all;
+  std::uintptr_t loaded_at = 0;
   const auto read = for_each_section(
       path, [&](std::span<const std::uint8_t> code, std::uintptr_t address, std::uintptr_t base) {
         add(all, find_sites(code.data(), code.size(), address, [&] { return functions_of(path, base); }));
+        loaded_at = base;
       });
   if (!read) return read.error();
+  mark_relaxed(all, relaxed_instructions(path, loaded_at));
   return all;
 }
 
@@ -264,18 +170,6 @@ Result<bool> file_has_spin_loops(const std::string& path) {
       });
   if (!read) return read.error();
   return found;
-}
-
-std::vector<CodeRange> functions_of(const std::string& path, std::uintptr_t base) {
-  std::vector<CodeRange> functions;
-  const MappedFile file(path.c_str());
-  const auto header = file.at<ElfW(Ehdr)>(0, 1);
-  if (header.empty() || std::memcmp(header[0].e_ident, ELFMAG, SELFMAG) != 0) return functions;
-  const Sections sections = file.at<ElfW(Shdr)>(header[0].e_shoff, header[0].e_shnum);
-  add_symbols(functions, file, sections);
-  add_described(functions, file, sections, file.at<ElfW(Phdr)>(header[0].e_phoff, header[0].e_phnum));
-  for (CodeRange& function : functions) function.begin += base;
-  return functions;
 }
 
 }  // namespace musubi::atomics

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/atomic_operation.h"
 #include "base/result.h"
 
 struct dl_phdr_info;
@@ -21,9 +22,8 @@ struct Site {
   std::uintptr_t address = 0;  // of the instruction
   std::uint8_t bytes = 0;      // its length
   SiteKind kind = SiteKind::read_modify_write;
-  // Threads may synchronise by it: the code uses the old value for more than to compute the new one. A sum is
-  // no such site.
-  bool orders = false;
+  // meeting: the code uses the old value for more than to compute the new one.
+  AtomicOrder order = AtomicOrder::unused;
   // Other code jumps to its second byte (over the lock prefix, if it knows that it is alone), so only the
   // first byte may be replaced.
   bool entered_inside = false;
@@ -73,6 +73,13 @@ Result<std::vector<CodeRange>> code_of_program();
 // The functions of the file at `path` that is loaded at `base` (0: at its own addresses), with 0 bytes if
 // only the first instruction is known. In no order, some twice. Empty if the file cannot be read.
 std::vector<CodeRange> functions_of(const std::string& path, std::uintptr_t base);
+
+// The addresses, ascending, of the instructions of a file loaded at `base` that its compiler has marked as
+// atomic operations whose source orders nothing (MUSUBI_CHECKS_RELAXED_SECTION). Empty if the file cannot be
+// read.
+std::vector<std::uintptr_t> relaxed_instructions(const std::string& path, std::uintptr_t base);
+// Sets the order of the sites at these addresses.
+void mark_relaxed(Scan& scan, const std::vector<std::uintptr_t>& addresses);
 
 // Whether the code has a loop that loads from memory, compares, and changes nothing that it loads from.
 // Compilers make such a loop from a wait by `omp atomic read`, std::atomic's load or a volatile. Accepts any

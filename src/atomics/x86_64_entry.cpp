@@ -62,7 +62,7 @@ extern "C" __attribute__((visibility("hidden"), used)) void musubi_atomics_serve
       effective_address(record.instruction, registers, record.next_instruction, fs_base());
   if (!attachment.ranges.contains(address)) return;
   AtomicOperation operation = operation_of(record.instruction, registers);
-  operation.orders = record.instruction.orders;
+  operation.order = record.instruction.order;
   const AtomicValue old = attachment.sink->execute(address, operation);
   complete(record.instruction, old, registers);
   frame->return_address += exit_bytes;

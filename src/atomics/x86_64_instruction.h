@@ -7,6 +7,8 @@
 #include <functional>
 #include <optional>
 
+#include "base/atomic_operation.h"
+
 namespace musubi::atomics::x86_64 {
 
 // The lengths of common instructions, by tables: most of a program's code, at a fraction of the cost of
@@ -55,7 +57,7 @@ struct Instruction {
   std::uint8_t length = 0;       // of the instruction
   std::uint8_t bytes = 0;        // width of the memory operand
   Source source = Source::none;  // the operand that is not memory
-  bool orders = false;           // as Site::orders
+  AtomicOrder order = AtomicOrder::unused;
   std::uint8_t source_register = no_register;
   bool source_is_high_byte = false;  // ah, ch, dh, bh
   std::int64_t immediate = 0;        // sign-extended; only its low `bytes` bytes are used

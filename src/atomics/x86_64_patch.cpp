@@ -134,7 +134,7 @@ void write_stubs(std::uint8_t* memory, const std::vector<Site>& sites, x86_64::P
   for (auto site = sites.rbegin(); site != sites.rend(); ++site) {
     at += -reinterpret_cast<std::uintptr_t>(at) & 15;
     auto instruction = x86_64::decode(site->code.data(), site->bytes);
-    if (instruction) instruction->orders = site->orders;
+    if (instruction) instruction->order = site->order;
     const std::size_t written = instruction ? x86_64::write_stub(at, header, *instruction, site->address) : 0;
     if (written == 0) {
       ++plan.report.skipped;

@@ -61,7 +61,8 @@ class Code {
     site.address = address_ + at;
     site.bytes = instruction.length;
     site.kind = instruction.is_fence() ? SiteKind::fence : SiteKind::read_modify_write;
-    site.orders = x86_64::orders(bytes_.data(), bytes_.size(), at, instruction, before);
+    if (x86_64::orders(bytes_.data(), bytes_.size(), at, instruction, before))
+      site.order = AtomicOrder::meeting;
     site.entered_inside = is_entered_inside(bytes_.data(), at);
     site.code_bytes =
         static_cast<std::uint8_t>(std::min(bytes_.size() - at, instruction.length + following_bytes));

@@ -9,6 +9,13 @@ namespace musubi {
 
 __extension__ typedef unsigned __int128 AtomicValue;  // operands of 1 to 16 bytes, zero-extended
 
+// The order that an operation has beyond its own word, as far as the program shows.
+enum class AtomicOrder : std::uint8_t {
+  relaxed,  // none: the source says so
+  unused,   // none, unless the job keeps order: no code looks at the old value
+  meeting,  // threads may synchronise by it
+};
+
 struct AtomicOperation {
   enum class Kind : std::uint8_t {
     load,
@@ -27,7 +34,7 @@ struct AtomicOperation {
   std::uint8_t bytes;  // 1, 2, 4, 8 or 16
   AtomicValue operand = 0;
   AtomicValue compare = 0;
-  bool orders = false;  // the program uses the old value beyond the new one: threads may synchronise by it
+  AtomicOrder order = AtomicOrder::unused;
 };
 
 inline AtomicValue mask_of(unsigned bytes) {

@@ -23,7 +23,7 @@
 #ifndef MUSUBI_CHECKS_ABI_H
 #define MUSUBI_CHECKS_ABI_H
 
-/* Raised with any change of this file. */
+/* Raised when code and a runtime of different numbers would misunderstand each other. */
 #define MUSUBI_CHECKS_ABI 2
 
 #define MUSUBI_CHECKS_PAGE 0x6ffff000
@@ -68,6 +68,10 @@
 #define MUSUBI_CHECKS_NOTE_SECTION ".note.musubi.checks"
 #define MUSUBI_CHECKS_NOTE_NAME "Musubi"
 #define MUSUBI_CHECKS_NOTE_TYPE 1
+
+/* Each atomic instruction whose source orders nothing but its own word (memory_order_relaxed, `omp atomic`
+ * without a clause): its distance of 4 bytes from the distance's own address. May name other instructions. */
+#define MUSUBI_CHECKS_RELAXED_SECTION "musubi_relaxed_atomics"
 
 /* Modes. */
 #define MUSUBI_CHECKS_HINT 1 /* ranges before loops; pages catch what they miss */

@@ -51,7 +51,7 @@ class Addition final : public coherence::Modification {
   void found(AtomicValue) noexcept override {}
 
  private:
-  static constexpr AtomicOperation one{AtomicOperation::Kind::add, sizeof(std::uint64_t), 1, 0, false};
+  static constexpr AtomicOperation one{AtomicOperation::Kind::add, sizeof(std::uint64_t), 1, 0};
 };
 
 Task<> add(Play& play, Node& node, std::uint64_t block) {

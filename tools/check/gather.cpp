@@ -25,7 +25,8 @@ std::optional<Code> code_of(const std::string& path) {
   Code code;
   code.fences = report.fences;
   code.atomics = sites.size() - report.fences;
-  code.meetings = static_cast<std::size_t>(std::ranges::count_if(sites, &atomics::Site::orders));
+  code.meetings =
+      static_cast<std::size_t>(std::ranges::count(sites, AtomicOrder::meeting, &atomics::Site::order));
   code.breakpoints = report.traps;
   code.unsupported = scan.value().unsupported;
   code.undecided = scan.value().undecided;

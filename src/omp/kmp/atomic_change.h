@@ -29,7 +29,7 @@ class AtomicRegion {
 // Result: the old bytes.
 inline std::uint64_t execute(void* target, AtomicOperation operation) {
   Job* const job = Job::current();
-  operation.orders = true;
+  operation.order = AtomicOrder::meeting;
   const auto address = reinterpret_cast<std::uintptr_t>(target);
   if (job == nullptr || job->ranks == 1 || !job->runtime.memory().is_shared(address))
     return static_cast<std::uint64_t>(modify_in_place(static_cast<std::byte*>(target), operation));

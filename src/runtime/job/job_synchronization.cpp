@@ -200,10 +200,11 @@ AtomicValue JobSynchronization::atomic(std::uintptr_t address, const AtomicOpera
   const DeferredHandlers handlers;
   AtomicModification modification(operation, offset);
   const bool alone = flags_.is_alone();
-  const bool orders = operation.orders && !relaxed_atomics_ && !alone;
+  const bool is_relaxed = relaxed_atomics_ || operation.order == AtomicOrder::relaxed;
+  const bool orders = operation.order == AtomicOrder::meeting && !is_relaxed && !alone;
   if (orders && !job_.one_memory && flags_.is_due_to_renew()) threads_.executor().run(flags_.renew());
-  modification.orders_nothing = relaxed_atomics_;
-  if (!relaxed_atomics_ && !alone && flags_.in_use()) {
+  modification.orders_nothing = is_relaxed;
+  if (!is_relaxed && !alone && flags_.in_use()) {
     const JobThreads::Operation inside = threads_.begin_operation();
     threads_.executor().run(flags_.modify(*block, modification, inside.siblings()));
   } else if (!protocol_.modify_at_once(*block, modification)) {

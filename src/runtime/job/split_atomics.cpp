@@ -50,7 +50,7 @@ AtomicValue SplitAtomics::carry_out(std::uintptr_t address, std::uintptr_t borde
   for_each_part(address, border, operation.bytes, [&](std::uintptr_t place, unsigned bytes, unsigned shift) {
     const AtomicOperation load{.kind = AtomicOperation::Kind::load,
                                .bytes = static_cast<std::uint8_t>(bytes),
-                               .orders = operation.orders};
+                               .order = operation.order};
     old |= (step(place, load) & mask_of(bytes)) << shift;
   });
   const AtomicValue changed = apply(operation, old);
@@ -60,7 +60,7 @@ AtomicValue SplitAtomics::carry_out(std::uintptr_t address, std::uintptr_t borde
     step(place, {.kind = AtomicOperation::Kind::store,
                  .bytes = static_cast<std::uint8_t>(bytes),
                  .operand = part,
-                 .orders = operation.orders});
+                 .order = operation.order});
   });
   return old;
 }

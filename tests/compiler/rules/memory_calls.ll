@@ -67,4 +67,19 @@ declare void @llvm.va_start.p0(ptr)
 declare i32 @memcmp(ptr, ptr, i64)
 declare ptr @mempcpy(ptr, ptr, i64)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+; Clocks fill a struct; a null pointer is none.
+; CHECK-LABEL: define void @clocks
+; CHECK: add i64 %{{.*}}, 15
+; CHECK: call preserve_allcc void %{{.*}}(i64 %{{.*}}, i64 16)
+; CHECK: call i32 @clock_gettime
+; CHECK-NOT: preserve_allcc
+; CHECK: call i64 @time(ptr null)
+; CHECK: ret void
+define void @clocks(ptr %a) {
+  %error = call i32 @clock_gettime(i32 1, ptr %a)
+  %seconds = call i64 @time(ptr null)
+  ret void
+}
+declare i32 @clock_gettime(i32, ptr)
+declare i64 @time(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)

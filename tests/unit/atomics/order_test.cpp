@@ -44,8 +44,9 @@ TEST(Order, OnlyWhatIsUsedForMoreThanTheNewValue) {
       constexpr std::uintptr_t longest_function = 200;
       ASSERT_TRUE(site != scan.sites.end() && site->address < begin + longest_function) << subject.name;
       const bool is_unoptimised = function == subject.functions[0];
-      EXPECT_EQ(site->orders, subject.orders == Orders::always ||
-                                  (subject.orders == Orders::as_unoptimised && is_unoptimised))
+      EXPECT_EQ(
+          site->order == AtomicOrder::meeting,
+          subject.orders == Orders::always || (subject.orders == Orders::as_unoptimised && is_unoptimised))
           << subject.name << " at level " << (is_unoptimised ? "0" : "2 or 3");
     }
   }

@@ -64,7 +64,7 @@ TEST_F(AtomicsScanCache, FindsAtAnotherAddressWhatWasKept) {
   ASSERT_EQ(found->scan.sites.size(), 1u);
   EXPECT_EQ(found->scan.sites[0].address, reinterpret_cast<std::uintptr_t>(moved_.data()) + 20);
   EXPECT_EQ(found->scan.sites[0].bytes, 5u);
-  EXPECT_EQ(found->scan.sites[0].orders, object_.scan.sites[0].orders);
+  EXPECT_EQ(found->scan.sites[0].order, object_.scan.sites[0].order);
   EXPECT_EQ(found->scan.sites[0].code, object_.scan.sites[0].code);
   EXPECT_EQ(found->scan.padding.size(), object_.scan.padding.size());
   EXPECT_EQ(found->scan.instructions, object_.scan.instructions);

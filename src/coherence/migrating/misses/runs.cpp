@@ -1,6 +1,7 @@
 // Runs: sequential accesses move larger units than the block. The blocks after a missed one are opened with
 // it, in one change of protection, and fetched in one batch, when
-// - a stream leads there (stream_detector.h), or
+// - the program has named them, or
+// - a stream leads there (stream_detector.h), for writes once it has gone on twice, or
 // - they were used the last time: read again after an invalidation, or changed while they were writable.
 // A block that came along in vain is left to fault by itself. So blocks can be small, for the sake of data
 // that several ranks write, and streams still move in large units.
@@ -79,8 +80,10 @@ struct Runs::Copies {
 bool Runs::comes_along(const HeldBlock& b, Touch touch, std::size_t place, std::uint32_t ahead) const {
   if (ground_.store.has_private_parts(b)) return false;
   if (place + 1 < touch.named) return rules::may_come_along(b.entry, touch.wanted);
+  const bool moves_home = touch.wanted == vm::Access::write && !rules::is_valid(b.entry);
+  const bool in_stream = place < ahead && (!moves_home || ahead >= StreamDetector::sure_length);
   const bool worth_it = rules::is_worth_fetching_ahead(b.entry, ground_.parameters);
-  return rules::comes_along(b.entry, touch.wanted, place < ahead, worth_it);
+  return rules::comes_along(b.entry, touch.wanted, in_stream, worth_it);
 }
 
 // The length of a run, its leader included. One run is under way at a time, so the link is idle for a round
@@ -114,11 +117,12 @@ void Runs::gather(const HeldBlock& leader, Touch touch, Run& run) {
     std::optional<HeldBlock> entered = ground_.try_enter(id);
     if (!entered) break;
     HeldBlock& b = *entered;
-    if (!comes_along(b, touch, run.count, ahead) || (valid_only && !rules::is_valid(b.entry))) break;
+    const bool is_valid = rules::is_valid(b.entry);
+    if (!comes_along(b, touch, run.count, ahead) || (valid_only && !is_valid)) break;
     if (run.count == 0) most = length_max(b, segment.block_bytes);
     if (touch.wanted == vm::Access::read && b.entry.habits.was_invalidated) ++b.entry.habits.fetches_ahead;
     Run::Member& member = run.members[run.count++];
-    member.was_valid = rules::is_valid(b.entry);
+    member.was_valid = is_valid;
     member.block.emplace(std::move(b));
   }
   if (run.count != 0) streams.opened(leader.id, run.id(run.count));

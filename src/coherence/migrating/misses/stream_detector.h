@@ -16,6 +16,10 @@ namespace musubi::coherence::migrating {
 
 class StreamDetector {
  public:
+  // The length of a stream that has gone on twice. A shorter one may be a piece of a row, next to which other
+  // ranks write: a block that is opened for writing in vain takes its home away from them.
+  static constexpr std::uint32_t sure_length = 3;
+
   // `block` was missed. Result: how many blocks after it its stream makes likely, 0 for the first of a
   // stream. Any thread.
   std::uint32_t missed(BlockId block) {
