@@ -156,6 +156,7 @@ TEST(ChecksBudget, PiecesNamedOneAfterTheOtherComeInRuns) {
     for (const std::uint64_t words : {4u, 8u, 9u, 12u, 24u, 100u}) {
       const Costs by_pieces = costs_of({wanted, words * 8, true});
       EXPECT_LE(by_pieces.openings, by_faults.openings) << words;
+      if (wanted == vm::Access::write) continue;  // each first touch is a batch of its own
       EXPECT_LE(by_pieces.operations, by_faults.operations) << words;
     }
   }
