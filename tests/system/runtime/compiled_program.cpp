@@ -72,7 +72,7 @@ void ranges() {
   expect("signals", signals() - before, 0);
 }
 
-// A range whose first blocks are open: the others go as runs that begin with the first closed one.
+// A range whose first blocks are open: the closed ones go as runs that begin with the first of them.
 void open_in_part() {
   constexpr std::size_t run = 32, open = run + 8, count = open + 2 * run;
   std::uint64_t* const words = add();
