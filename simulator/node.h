@@ -68,6 +68,7 @@ class Node {
   Task<> open_all(std::span<const AddressRange> ranges, vm::Access wanted);
   Task<> overwrite(AddressRange range);
   Task<> written(AddressRange range);
+  Task<> open_for_stores(AddressRange range) { return openings_.open_for_stores(range, true); }
 
   // All threads of the node meet, one of them arrives at the job's barrier; then `payload` is that of rank
   // 0's last thread.

@@ -7,6 +7,7 @@
 #include "simulator/policies/directory.h"
 #include "simulator/policies/notices.h"
 #include "simulator/policies/timestamps.h"
+#include "simulator/recorded.h"
 #include "simulator/signature_size.h"
 
 namespace musubi::sim {
@@ -48,10 +49,11 @@ struct Spent {
 
 vm::Space space_of(const Workload& workload, const ScaleRun& run) {
   const vm::Space own = workload.space();
-  if (!run.one_initial_home) return own;
+  if (!run.one_initial_home && !run.home_only) return own;
   vm::Space space(run.nodes);
   for (vm::Segment segment : own.segments()) {
-    segment.initial_home = vm::InitialHome::one_rank;
+    segment.unprotected = segment.home_only = run.home_only;
+    if (run.one_initial_home) segment.initial_home = vm::InitialHome::one_rank;
     space.add(segment);
   }
   return space;
@@ -61,7 +63,8 @@ class Measurement final : private PromiseBase::Observer {
  public:
   explicit Measurement(const ScaleRun& run)
       : run_(run),
-        workload_(Workload::make(run.workload, run.nodes)),
+        workload_(run.recording != nullptr ? recorded(*run.recording)
+                                           : Workload::make(run.workload, run.nodes)),
         cluster_(configuration(), space_of(*workload_, run)),
         meters_(run.nodes) {}
 
@@ -72,6 +75,7 @@ class Measurement final : private PromiseBase::Observer {
     Spent begin;
     Spent end;
     std::uint64_t notices_at_once_max = 0;
+    std::uint64_t stops_before = 0;
   };
 
   Configuration configuration() const {
@@ -83,6 +87,9 @@ class Measurement final : private PromiseBase::Observer {
     c.model = run_.model;
     c.protocol.signature_notices_max = run_.signature_notices_max.value_or(
         coherence::signature_notices_for(run_.nodes, 2 * run_.model.latency_ns));
+    // Programs have runs of blocks, as in a real job by default; the other workloads touch single ones.
+    if (run_.recording != nullptr) c.protocol.run_bytes_max = std::size_t{256} << 10;
+    if (run_.recording != nullptr) c.protocol.far_run_bytes_max = std::size_t{1} << 20;
     // Without notices short leases cost this policy more than they save.
     if (run_.policy == Policy::timestamps) c.protocol.lease_ticks = 10;
     return c;
@@ -106,6 +113,7 @@ Task<> Measurement::play(std::uint32_t rank) {
   const std::uint32_t warm_up = workload_->warm_up();
   for (std::uint32_t iteration = 0; iteration < warm_up + run_.iterations; ++iteration) {
     if (iteration == warm_up) meter.begin = Spent::by(node);
+    if (iteration == warm_up) meter.stops_before = workload_->stops(rank);
     const std::uint64_t before = node.counters().get(Counter::notices_received);
     co_await workload_->iterate(cluster_, rank, iteration);
     const std::uint64_t notices = node.counters().get(Counter::notices_received) - before;
@@ -162,6 +170,7 @@ void Measurement::add_up(ScaleResult* result) {
     result->renewals += mean(a.renewals, b.renewals);
     result->notices += mean(a.notices, b.notices);
     result->faults += mean(a.faults, b.faults);
+    result->stops += mean(meters_[rank].stops_before, workload_->stops(rank));
     result->virtual_ns += mean(a.ns, b.ns);
     const std::uint64_t of_this = b.operations - a.operations + b.messages - a.messages;
     result->busiest_operations =
@@ -217,6 +226,7 @@ ScaleResult measure(const ScaleRun& run) {
 
 // From measurements of 1,024 nodes.
 std::uint64_t memory_needed(const ScaleRun& run) {
+  if (run.recording != nullptr) return 0;  // a rank of the real job had as much
   const std::uint64_t blocks = Workload::make(run.workload, run.nodes)->space().blocks();
   std::uint64_t per_node = run.policy == Policy::migrating ? 900'000 : 200'000;
   // The own signature, the one gathered at a barrier with its index, and the messages.

@@ -7,6 +7,7 @@
 
 #include "simulator/fabric/hostility.h"
 #include "simulator/policy.h"
+#include "simulator/recording.h"
 #include "simulator/workload.h"
 
 namespace musubi::sim {
@@ -19,7 +20,9 @@ struct ScaleRun {
   std::uint32_t iterations = 8;                        // that are measured, after the workload's own warm-up
   std::optional<std::size_t> signature_notices_max{};  // of the policy migrating; none: as many as a job has
   std::uint64_t seed = 1;
-  bool one_initial_home = false;  // of all blocks: node 0, as of a program's globals
+  const Recording* recording = nullptr;  // instead of the workload, and once: with its number of nodes
+  bool home_only = false;                // memory of the policy home_based, without protection
+  bool one_initial_home = false;         // of all blocks: node 0, as of a program's globals
 };
 
 // All per node and iteration, the mean over all nodes, unless named otherwise.
@@ -37,6 +40,7 @@ struct ScaleResult {
   double renewals = 0;
   double notices = 0;  // read
   double faults = 0;
+  double stops = 0;  // of those, faults that stop the program: of recordings
   double virtual_ns = 0;
   double metadata_bytes = 0;  // per node, at the end
 };

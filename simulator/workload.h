@@ -48,6 +48,8 @@ class Workload {
   // Iterations until cost no longer changes from one to the next.
   virtual std::uint32_t warm_up() const { return 4; }
   virtual void prepare(Cluster&) {}
+  // Faults so far that stop the node's program, where the workload tells them from checks.
+  virtual std::uint64_t stops(std::uint32_t /*rank*/) const { return 0; }
   // One iteration of a node, counted from 0. Wrong values are violations of `cluster`.
   virtual Task<> iterate(Cluster& cluster, std::uint32_t rank, std::uint32_t iteration) = 0;
 

@@ -66,6 +66,14 @@ TEST(WritersBudget, OfFourWritersThreeMergeAtTheHome) {
   EXPECT_EQ(spent(4, true, Counter::home_merges), 3 * turns);
 }
 
+TEST(WritersBudget, WithoutAShareOfFirstChangesEachWriterBecomesTheHome) {
+  Configuration configuration = neighbours(2, false);
+  configuration.protocol.first_changes_share = 0;
+  Stage stage(configuration, 1);
+  EXPECT_GE(spent_by_writers(stage, 2, Counter::home_migrations), turns);
+  EXPECT_EQ(stage.total(Counter::home_merges), 0u);
+}
+
 TEST(WritersBudget, FarWritersSendTheirChangesInOneTrip) {
   EXPECT_EQ(spent(2, false, Counter::home_migrations), 0u);
   EXPECT_EQ(spent(2, false, Counter::home_merges), turns);

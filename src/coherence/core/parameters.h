@@ -29,7 +29,8 @@ struct Parameters {
   std::uint32_t read_retries_max = 16;   // then a reader takes the lock
   bool leave_unpublished = true;         // blocks that no other rank reads have no public copy and no twin
   std::uint32_t fetches_ahead_max = 15;  // in a row, then the block is left to fault once; 0: none
-  std::size_t first_changes_share = 16;  // of a block, one part of so many may be sent to the home at first
+  std::size_t first_changes_share =
+      16;  // of a block, one part of so many may be sent to the home at first; 0: none, ever
   std::uint32_t relay_places = 16;  // readers of a small block that a rank serves itself, 16 at most; 0: all
   std::uint32_t lease_probe_releases =
       16;                         // one release of so many gives no lease: it shows which ranks still read

@@ -59,6 +59,7 @@ void JobBarrier::pass_in_one_memory(BarrierPayload& payload) {
 
 void JobBarrier::pass(BarrierPayload& payload, PollingThread* polling_thread) {
   if (job_.one_memory) return pass_in_one_memory(payload);
+  devices_.note_synchronisation(vm::VerifyingVm::Synchronisation::barrier);
   // Threads that the program made itself may run at the same time, and so may its signal handlers on any
   // thread.
   const bool quiescent = threads_.knows_all() && !has_handlers();
@@ -91,6 +92,7 @@ void JobBarrier::pass(BarrierPayload& payload, PollingThread* polling_thread) {
 void JobBarrier::pass_last() {
   BarrierPayload nothing{};
   if (job_.one_memory) return pass_in_one_memory(nothing);
+  devices_.note_synchronisation(vm::VerifyingVm::Synchronisation::end);
   sync::Barrier::Passage passage = sync::Barrier::Passage::last(nothing);
   const BlockedHandlers handlers;
   if (!barrier_.pass(passage)) threads_.executor().run(barrier_.finish(passage));

@@ -94,23 +94,27 @@ void JobChecks::objects_opened() {
                all.error().message + ", or let pages protect the memory");
 }
 
+// The bytes of a hidden block may not be dropped without a look at its state.
+void JobChecks::check(Touch touch, AddressRange range) noexcept {
+  const bool is_new = verification_ != nullptr && verification_->before_check(range, access_of(touch));
+  touch == Touch::overwrite ? overwrite(range) : open(range, access_of(touch));
+  if (verification_ != nullptr) verification_->after_check(touch, range, is_new);
+}
+
 void JobChecks::before_reading(AddressRange range) noexcept {
-  if (verification_ != nullptr) verification_->before_check(range, vm::Access::read);
-  open(range, vm::Access::read);
+  check(Touch::read, range);
 }
 void JobChecks::before_writing(AddressRange range) noexcept {
-  if (verification_ != nullptr) verification_->before_check(range, vm::Access::write);
-  open(range, vm::Access::write);
+  check(Touch::write, range);
 }
 void JobChecks::before_storing(AddressRange range) noexcept {
+  if (verification_ != nullptr && verification_->records()) return check(Touch::store, range);
   const vm::Segment* const segment = job_.plan.space.segment_around(range.begin);
   if (job_.one_memory || segment == nullptr || !segment->home_only) return before_writing(range);
   open_by(&sync::Openings::open_for_stores, range);
 }
-// The bytes of a hidden block may not be dropped without a look at its state.
 void JobChecks::before_overwriting(AddressRange range) noexcept {
-  if (verification_ != nullptr) verification_->before_check(range, vm::Access::write);
-  overwrite(range);
+  check(Touch::overwrite, range);
 }
 
 void JobChecks::on_unknown_entry(unsigned entry) noexcept {

@@ -36,6 +36,7 @@ class JobChecks final : public Checks, public checks::CheckSink {
   [[noreturn]] void on_unknown_entry(unsigned entry) noexcept override;
 
  private:
+  void check(Touch touch, AddressRange range) noexcept;
   std::size_t fill_batch(std::span<const AddressRange> ranges, std::size_t& passed,
                          std::span<AddressRange> batch);
   template <class Make>

@@ -7,6 +7,7 @@
 #include "checks/abi.h"
 #include "os/control_group.h"
 #include "runtime/job/one_memory.h"
+#include "runtime/job/recording.h"
 
 namespace musubi::runtime {
 
@@ -50,7 +51,11 @@ Result<void> JobDevices::open(vm::FaultSink& sink, std::optional<unsigned> granu
   vm_ = std::move(chosen).value();
   if (granule_shift && !job_.one_memory)
     checked_vm_.emplace(vm(), space, states_of_checks_.emplace(MUSUBI_CHECKS_TABLE, *granule_shift));
-  if (checked_vm_ && settings.checks == "verify") verifying_vm_.emplace(*checked_vm_, space);
+  using Shows = vm::VerifyingVm::Shows;
+  if (records_accesses(job_))
+    verifying_vm_.emplace(block_vm(), space, Shows::what_is_touched);
+  else if (checked_vm_ && settings.checks == "verify")
+    verifying_vm_.emplace(*checked_vm_, space, Shows::what_is_opened);
   if (maps_one_memory) vm_.name = "none: all ranks map one memory";
   const auto regions = files_->regions(vm().system_view());
   const auto policy = policy_for(static_cast<std::uint32_t>(settings.threads_per_rank));

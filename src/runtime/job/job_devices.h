@@ -62,6 +62,10 @@ class JobDevices final : private vm::CrashListener {
   }
   // Null unless setting checks=verify looks for missing checks.
   vm::VerifyingVm* verifying_vm() noexcept { return verifying_vm_ ? &*verifying_vm_ : nullptr; }
+  // The program's thread begins to synchronise.
+  void note_synchronisation(vm::VerifyingVm::Synchronisation kind, std::uint64_t number = 0) noexcept {
+    if (verifying_vm_) verifying_vm_->begin_synchronisation(kind, number);
+  }
   // Null if the program has no compiled checks, or no protocol is used.
   vm::CheckedVm* checked_vm() noexcept { return checked_vm_ ? &*checked_vm_ : nullptr; }
   // Null as checked_vm().

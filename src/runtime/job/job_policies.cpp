@@ -7,6 +7,7 @@
 #include "coherence/factory/make_policy.h"
 #include "coherence/no_ordering.h"
 #include "runtime/job/job_fabric.h"
+#include "runtime/job/recording.h"
 #include "runtime/job/verification.h"
 #include "vm/space.h"
 #include "vm/vm.h"
@@ -73,6 +74,7 @@ coherence::Parameters parameters_from(const JobContext& job) {
   parameters.fetches_ahead_max = static_cast<std::uint32_t>(settings.fetches_ahead_max);
   parameters.lease_probe_releases = static_cast<std::uint32_t>(settings.lease_probe_releases);
   parameters.report_races = settings.report_races;
+  if (records_accesses(job)) parameters.first_changes_share = 0;
   return parameters;
 }
 
@@ -123,7 +125,8 @@ std::unique_ptr<coherence::Protocol> JobPolicies::of_ranks(const coherence::Priv
       policies_in_use(), {space, devices_.fabric(), devices_.block_vm(), job_.counters, grants_, memory,
                           parameters, &private_parts, entry_memory});
   page_managers_ = made.page_managers;
-  if (vm::VerifyingVm* const vm = devices_.verifying_vm()) return verified(std::move(made.protocol), *vm);
+  vm::VerifyingVm* const vm = devices_.verifying_vm();
+  if (vm != nullptr && !records_accesses(job_)) return verified(std::move(made.protocol), *vm);
   return std::move(made.protocol);
 }
 

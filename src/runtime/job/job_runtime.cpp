@@ -103,7 +103,7 @@ Result<std::optional<unsigned>> open_compiled_checks(const config::Settings& set
 
 std::optional<Verification> verification_of(JobContext& job, JobDevices& devices) {
   if (devices.verifying_vm() == nullptr) return std::nullopt;
-  return std::optional<Verification>(std::in_place, job, *devices.verifying_vm());
+  return std::optional<Verification>(std::in_place, job, *devices.verifying_vm(), devices.vm().system_view());
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 namespace musubi::runtime {
 namespace {
 
+using Synchronisation = vm::VerifyingVm::Synchronisation;
+
 // An atomic operation of the program as the protocol applies it: a change of one block's current bytes.
 class AtomicModification final : public coherence::Modification {
  public:
@@ -93,6 +95,7 @@ void JobSynchronization::run_beside_barriers() {
 void JobSynchronization::lock(LockId lock) {
   const Traced traced(Event::lock_wait, lock.value);
   if (job_.one_memory) return processor_locks_.lock(lock);
+  devices_.note_synchronisation(Synchronisation::lock, lock.value);
   const DeferredHandlers handlers;
   if (!locks_.lock_at_once(lock)) {
     if (locks_.is_claimed(lock)) hand_over(locks_.give_up(lock));
@@ -102,6 +105,7 @@ void JobSynchronization::lock(LockId lock) {
 }
 bool JobSynchronization::try_lock(LockId lock) {
   if (job_.one_memory) return processor_locks_.try_lock(lock);
+  devices_.note_synchronisation(Synchronisation::other);
   const bool taken = threads_.executor().run(locks_.try_lock(lock));
   if (taken) show_what_lock_covers();
   return taken;
@@ -114,6 +118,7 @@ void JobSynchronization::show_what_lock_covers() {
 void JobSynchronization::unlock(LockId lock) {
   const Traced traced(Event::unlock, lock.value);
   if (job_.one_memory) return processor_locks_.unlock(lock);
+  devices_.note_synchronisation(Synchronisation::unlock, lock.value);
   const DeferredHandlers handlers;
   if ((!flags_.in_use() || flags_.is_alone()) && locks_.keep(lock)) return;
   hand_over(locks_.unlock(lock));
@@ -149,6 +154,7 @@ void JobSynchronization::release(sync::Channel channel) {
   if (job_.one_memory || flags_.is_alone()) return;
   const DeferredHandlers handlers;
   const Traced traced(Event::release);
+  devices_.note_synchronisation(Synchronisation::release, channel);
   const JobThreads::Operation operation = threads_.begin_operation();
   threads_.executor().run(flags_.release(channel, operation.siblings()));
   if (polling_thread_ != nullptr) polling_thread_->note_release();
@@ -156,6 +162,7 @@ void JobSynchronization::release(sync::Channel channel) {
 void JobSynchronization::acquire(sync::Channel channel) {
   if (job_.one_memory || flags_.is_alone()) return;
   const Traced traced(Event::acquire);
+  devices_.note_synchronisation(Synchronisation::acquire, channel);
   if (flags_.in_use()) {
     const JobThreads::Operation operation = threads_.begin_operation();
     threads_.executor().run(flags_.acquire(operation.siblings()));
@@ -172,6 +179,7 @@ void JobSynchronization::flush() {
   bool brought = false;
   if (!job_.one_memory) {
     const Traced traced(Event::flush);
+    devices_.note_synchronisation(Synchronisation::other);
     const LogicalTime before = protocol_.clock();
     if (flags_.is_due_to_renew()) threads_.executor().run(flags_.renew());
     {
@@ -190,6 +198,7 @@ AtomicValue JobSynchronization::atomic(std::uintptr_t address, const AtomicOpera
   const std::optional<BlockId> block = job_.plan.space.block_at(address);
   if (!block) job_.abort(1, "atomic operation on an address that is not shared");
   const Traced traced(Event::atomic, address);
+  devices_.note_synchronisation(Synchronisation::other);
   const vm::Extent extent = job_.plan.space.extent(*block);
   const std::size_t offset = address - extent.address;
   if (const std::uintptr_t end = extent.address + extent.bytes; address + operation.bytes > end) {

@@ -90,6 +90,11 @@ bool Verification::is_missed(const vm::Fault& fault) const noexcept {
 
 bool Verification::resolves(const vm::Fault& fault, bool siblings) noexcept {
   const DeferredHandlers handlers;
+  if (recording_) {
+    const bool is_new = recording_->show({fault.address, 1}, fault.wanted);
+    if (is_new) recording_->note_fault(fault.address, fault.wanted);
+    return is_new;
+  }
   if (!siblings && is_missed(fault)) report(fault);
   return vm_.reveal({fault.address, 1}, fault.wanted);
 }

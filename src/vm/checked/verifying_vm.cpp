@@ -34,7 +34,14 @@ void VerifyingVm::change(BlockRun run, Operation operation, Access access) noexc
     state.access = access;
     state.shown = access;
     if (access != Access::none) note_open(block, state);
+    if (shows_ == Shows::what_is_touched) hide_untouched(block, state);
   }
+}
+
+void VerifyingVm::hide_untouched(BlockId block, State& state) noexcept {
+  if (state.shown <= state.touched || space_.segment_of(block).holds_stacks) return;
+  state.touched == Access::read ? pages_.downgrade({block}) : pages_.close({block});
+  state.shown = state.touched;
 }
 
 void VerifyingVm::note_open(BlockId block, State& state) noexcept {
@@ -81,6 +88,7 @@ void VerifyingVm::hide() noexcept {
     const BlockId block{open_[i]};
     State& state = states_[block.value];
     state.is_listed = false;
+    state.touched = Access::none;
     if (state.shown == Access::none) continue;
     pages_.close({block});
     state.shown = Access::none;
@@ -96,11 +104,25 @@ bool VerifyingVm::reveal(AddressRange range, Access wanted) noexcept {
     if (segment == nullptr) break;
     const std::uint64_t offset = at - segment->base;
     const std::uint64_t block = offset / segment->block_bytes;
+    const BlockId id{segment->first_block.value + block};
     const Held hold(lock_);
-    found = reveal_run({BlockId{segment->first_block.value + block}}, wanted) || found;
+    found = reveal_run({id}, wanted) || found;
+    State& state = states_[id.value];
+    state.touched = std::max(state.touched, std::min(state.access, wanted));
     at = segment->base + (block + 1) * segment->block_bytes;
   }
   return found;
+}
+
+void VerifyingVm::expect_stores(BlockId block) noexcept {
+  const Held hold(lock_);
+  states_[block.value].touched = Access::none;
+  pages_.open_stores({block});
+}
+
+Access VerifyingVm::touched(BlockId block) const noexcept {
+  const Held hold(lock_);
+  return states_[block.value].touched;
 }
 
 bool VerifyingVm::may_be_checked(BlockId block, Access wanted) const noexcept {

@@ -58,7 +58,7 @@ class VerifyingVmTest : public testing::Test {
 
   Space space_{1};
   Pages pages_;
-  VerifyingVm vm_{pages_, space_};
+  VerifyingVm vm_{pages_, space_, VerifyingVm::Shows::what_is_opened};
 };
 
 TEST_F(VerifyingVmTest, HidesAtEachSynchronisationAndLaterAtOneOfMany) {
@@ -111,6 +111,26 @@ TEST_F(VerifyingVmTest, TheProtocolGoesOnWithHiddenBlocks) {
   vm_.close({BlockId{2}});
   EXPECT_EQ(pages(2), Access::none);
   EXPECT_FALSE(vm_.reveal(part(0, 3), Access::write));
+}
+
+TEST_F(VerifyingVmTest, ShowsTouchedBlocksAloneForARecording) {
+  VerifyingVm vm(pages_, space_, VerifyingVm::Shows::what_is_touched);
+  vm.open_write({BlockId{0}, 3});
+  for (const std::uint64_t block : {0U, 1U, 2U}) EXPECT_EQ(pages(block), Access::none);
+  EXPECT_TRUE(vm.reveal(part(0, 1), Access::read));
+  EXPECT_TRUE(vm.reveal(part(1, 1), Access::write));
+  EXPECT_EQ(vm.touched(BlockId{0}), Access::read);
+  EXPECT_EQ(pages(0), Access::read);
+  EXPECT_EQ(vm.touched(BlockId{1}), Access::write);
+  EXPECT_EQ(vm.touched(BlockId{2}), Access::none);
+  vm.close({BlockId{1}});
+  vm.open_write({BlockId{1}});
+  EXPECT_EQ(pages(1), Access::write);  // another rank had it in between
+  vm.hide();
+  EXPECT_EQ(pages(1), Access::none);
+  EXPECT_EQ(vm.touched(BlockId{1}), Access::none);
+  vm.open_read({BlockId{8}});
+  EXPECT_EQ(pages(8), Access::read);  // a stack
 }
 
 TEST_F(VerifyingVmTest, KnowsBlocksThatWereOpenSinceItHid) {

@@ -49,12 +49,13 @@ Task<bool> HomeMerges::release(HeldBlock& b) {
   co_return true;
 }
 
-// Bytes that come must be shown at once: they go into open pages. A rank that took live bytes of this one
-// writes the twin.
+// Without a share of first changes no rank sends any. Bytes that come must be shown at once: they go into
+// open pages. A rank that took live bytes of this one writes the twin.
 bool HomeMerges::may_send(const HeldBlock& b) const {
   const Entry& e = b.entry;
-  return rules::leaves_home_there(e) && !ground_.keeps_order() && !e.copy.held_back && !e.copy.bytes_lost &&
-         !ground_.is_home(b) && !e.published.given_up && !ground_.store.has_private_parts(b);
+  return ground_.parameters.first_changes_share != 0 && rules::leaves_home_there(e) &&
+         !ground_.keeps_order() && !e.copy.held_back && !e.copy.bytes_lost && !ground_.is_home(b) &&
+         !e.published.given_up && !ground_.store.has_private_parts(b);
 }
 
 // A run that does not fit is cut between two words, which are never seen in parts.
