@@ -1,8 +1,10 @@
 #include "emit.h"
 
+#include "counts.h"
 #include "covered.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/DataLayout.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 #include "promises.h"
 #include "sequence.h"
@@ -22,6 +24,20 @@ struct Bounds {
   Value* overwrites = nullptr;  // whether the old bytes may be dropped; null: no
 };
 
+// The same of rows: those of the first one, and steps and last iterations of the loops.
+struct RowBounds {
+  Bounds first;
+  llvm::SmallVector<Value*, 2> steps, lasts;
+};
+
+// All that a range computes.
+struct Computed {
+  Bounds hull;
+  Value* holds;            // whether the guards do
+  Value* dense = nullptr;  // null: it has no rows
+  std::vector<RowBounds> rows;
+};
+
 class Emitter {
  public:
   Emitter(llvm::Function& function, llvm::ScalarEvolution& evolution, Mode mode)
@@ -32,8 +48,8 @@ class Emitter {
         mode_(mode) {}
 
   // Computes bounds and guards. Result: false if they cannot be computed at the place.
-  bool compute(Range& range, Bounds& bounds, Value*& holds);
-  void test(const Range& range, Bounds bounds, Value* holds);
+  bool compute(Range& range, Computed& computed);
+  void test(const Range& range, const Computed& computed);
 
  private:
   bool can_compute(const Range& range) const;
@@ -41,7 +57,12 @@ class Emitter {
     return expander_.expandCodeFor(expression, type, place->getIterator());
   }
   Value* address_of(const llvm::SCEV* base, const llvm::SCEV* offset, llvm::Instruction* place);
+  Value* frozen(const llvm::SCEV* expression, llvm::Instruction* place);
   Value* holds(const Guard& guard, llvm::Instruction* place);
+  Value* holds(llvm::ArrayRef<Guard> guards, Value* so_far, llvm::Instruction* place);
+  RowBounds compute(const Range& range, const Rows& rows);
+  void test_hull(IRBuilder<>& builder, const Range& range, Bounds bounds);
+  void test_rows(IRBuilder<>& builder, const Range& range, const RowBounds& rows);
   Value* is_apart(const Extent& extent, const Bounds& bounds, llvm::Instruction* place);
   Value* is_inside(IRBuilder<>& builder, const Range& range, Bounds& bounds, Value*& end);
   void call(IRBuilder<>& builder, const Range& range, const Bounds& bounds);
@@ -58,9 +79,14 @@ bool Emitter::can_compute(const Range& range) const {
     return expander_.isSafeToExpandAt(expression, range.place);
   };
   bool safe = is_safe(range.base) && is_safe(range.begin) && is_safe(range.end);
-  for (const Guard& guard : range.guards)
+  for (const Guard& guard : llvm::concat<const Guard>(range.guards, range.dense))
     for (const Comparison& comparison : guard)
       safe = safe && is_safe(comparison.left) && is_safe(comparison.right);
+  for (const Rows& rows : range.rows) {
+    safe = safe && is_safe(rows.begin) && is_safe(rows.end);
+    for (const llvm::SCEV* value : llvm::concat<const llvm::SCEV* const>(rows.steps, rows.lasts))
+      safe = safe && is_safe(value);
+  }
   for (const Extent& extent : range.apart)
     safe = safe && is_safe(extent.base) && is_safe(extent.begin) && is_safe(extent.end);
   return safe;
@@ -85,6 +111,14 @@ Value* Emitter::holds(const Guard& guard, llvm::Instruction* place) {
   return any;
 }
 
+Value* Emitter::holds(llvm::ArrayRef<Guard> guards, Value* so_far, llvm::Instruction* place) {
+  for (const Guard& guard : guards) {
+    Value* one = holds(guard, place);
+    so_far = IRBuilder<>(place).CreateAnd(one, so_far);
+  }
+  return so_far;
+}
+
 // Both extents have at least one byte where the result matters.
 Value* Emitter::is_apart(const Extent& extent, const Bounds& bounds, llvm::Instruction* place) {
   Value* begin = address_of(extent.base, extent.begin, place);
@@ -96,27 +130,41 @@ Value* Emitter::is_apart(const Extent& extent, const Bounds& bounds, llvm::Instr
   return builder.CreateOr(before, after);
 }
 
-bool Emitter::compute(Range& range, Bounds& bounds, Value*& holds_all) {
+Value* Emitter::frozen(const llvm::SCEV* expression, llvm::Instruction* place) {
+  Value* value = expand(expression, word_, place);
+  return llvm::isa<llvm::ConstantInt>(value) ? value : IRBuilder<>(place).CreateFreeze(value);
+}
+
+RowBounds Emitter::compute(const Range& range, const Rows& rows) {
+  RowBounds bounds{{address_of(range.base, rows.begin, range.place),
+                    frozen(evolution_.getMinusSCEV(rows.end, rows.begin), range.place)},
+                   {},
+                   {}};
+  for (const llvm::SCEV* step : rows.steps) bounds.steps.push_back(frozen(step, range.place));
+  for (const llvm::SCEV* last : rows.lasts) bounds.lasts.push_back(frozen(last, range.place));
+  return bounds;
+}
+
+bool Emitter::compute(Range& range, Computed& computed) {
   if (!can_compute(range)) return false;
+  Bounds& bounds = computed.hull;
+  Value*& holds_all = computed.holds;
   bounds.address = address_of(range.base, range.begin, range.place);
-  const llvm::SCEV* bytes = evolution_.getMinusSCEV(range.end, range.begin);
-  Value* length = expand(bytes, word_, range.place);
+  bounds.bytes = frozen(evolution_.getMinusSCEV(range.end, range.begin), range.place);
   IRBuilder<> builder(range.place);
-  bounds.bytes = llvm::isa<llvm::ConstantInt>(length) ? length : builder.CreateFreeze(length);
   // A length below the shortest range may be negative: the loop has no iteration then.
   holds_all = is_checked(mode_, range.writes)
                   ? builder.getTrue()
                   : builder.CreateICmpSGE(bounds.bytes, sequence_.number(kShortestHint));
-  for (const Guard& guard : range.guards) {
-    Value* one = holds(guard, range.place);
-    holds_all = IRBuilder<>(range.place).CreateAnd(one, holds_all);
-  }
+  holds_all = holds(range.guards, holds_all, range.place);
   if (range.cover) range.cover->holds = holds_all;
   for (const auto& cover : range.covered_by) {
     if (cover->holds == nullptr) continue;
     IRBuilder<> at_place(range.place);
     holds_all = at_place.CreateAnd(at_place.CreateNot(cover->holds), holds_all);
   }
+  if (!range.rows.empty()) computed.dense = holds(range.dense, builder.getTrue(), range.place);
+  for (const Rows& rows : range.rows) computed.rows.push_back(compute(range, rows));
   if (!range.whole) return true;
   bounds.overwrites = llvm::ConstantInt::getTrue(range.place->getContext());
   for (const Extent& extent : range.apart) {
@@ -157,9 +205,38 @@ Value* Emitter::is_inside(IRBuilder<>& builder, const Range& range, Bounds& boun
   return builder.CreateICmpSLT(bounds.address, end);
 }
 
-void Emitter::test(const Range& range, Bounds bounds, Value* holds) {
+void Emitter::test(const Range& range, const Computed& computed) {
   IRBuilder<> builder(range.place);
-  if (!llvm::isa<llvm::ConstantInt>(holds)) sequence_.branch(builder, holds, /*is_rare=*/false);
+  if (!llvm::isa<llvm::ConstantInt>(computed.holds)) {
+    count(builder, Counted::guard);
+    sequence_.branch(builder, computed.holds, /*is_rare=*/false);
+  }
+  if (computed.dense == nullptr) return test_hull(builder, range, computed.hull);
+  llvm::Instruction* of_hull = nullptr;
+  llvm::Instruction* of_rows = nullptr;
+  llvm::SplitBlockAndInsertIfThenElse(computed.dense, &*builder.GetInsertPoint(), &of_hull, &of_rows);
+  for (const RowBounds& rows : computed.rows) {
+    builder.SetInsertPoint(of_rows);
+    test_rows(builder, range, rows);
+  }
+  builder.SetInsertPoint(of_hull);
+  test_hull(builder, range, computed.hull);
+}
+
+// The outermost loop is the last one.
+void Emitter::test_rows(IRBuilder<>& builder, const Range& range, const RowBounds& rows) {
+  Bounds bounds = rows.first;
+  for (size_t i = rows.steps.size(); i-- > 0;) {
+    Value* count = builder.CreateAdd(rows.lasts[i], sequence_.number(1));
+    auto [place, iteration] = llvm::SplitBlockAndInsertSimpleForLoop(count, &*builder.GetInsertPoint());
+    builder.SetInsertPoint(place);
+    bounds.address = builder.CreateAdd(bounds.address, builder.CreateMul(iteration, rows.steps[i]));
+  }
+  test_hull(builder, range, bounds);
+}
+
+void Emitter::test_hull(IRBuilder<>& builder, const Range& range, Bounds bounds) {
+  count(builder, range.writes ? Counted::write_range : Counted::read_range);
   Value* closed;
   const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(bounds.bytes);
   if (constant != nullptr && is_checked(mode_, range.writes) && constant->getValue().sle(granule_bytes())) {
@@ -206,17 +283,16 @@ void mark(const Range& range, Mode mode) {
 
 void emit(llvm::Function& function, std::vector<Range>& ranges, llvm::ScalarEvolution& evolution, Mode mode) {
   std::vector<Range> emitted;
-  std::vector<std::pair<Bounds, Value*>> values;
+  std::vector<Computed> values;
   {
     Emitter emitter(function, evolution, mode);
     for (Range& range : ranges) {
-      Bounds bounds{};
-      Value* holds = nullptr;
-      if (!emitter.compute(range, bounds, holds)) continue;
+      Computed computed{};
+      if (!emitter.compute(range, computed)) continue;
       emitted.push_back(range);
-      values.emplace_back(bounds, holds);
+      values.push_back(std::move(computed));
     }
-    for (size_t i = 0; i < emitted.size(); ++i) emitter.test(emitted[i], values[i].first, values[i].second);
+    for (size_t i = 0; i < emitted.size(); ++i) emitter.test(emitted[i], values[i]);
   }
   for (const Range& range : emitted) mark(range, mode);
   if (!emitted.empty()) drop_promises(&function);

@@ -1,5 +1,6 @@
 #include "emit_points.h"
 
+#include "counts.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Function.h"
@@ -47,10 +48,13 @@ void PointEmitter::call_range(IRBuilder<>& builder, Value* address, Value* bytes
 
 // Bytes that may lie in two granules, but not in more.
 void PointEmitter::test_ends(IRBuilder<>& builder, Value* address, Value* bytes, Permission permission) {
+  count(builder, permission == Permission::read ? Counted::read_point : Counted::write_point);
   Value* last = builder.CreateAdd(address, builder.CreateSub(bytes, sequence_.number(1)));
-  Value* states = sequence_.states(builder, address, last);
+  // One load shows the granule and its neighbour; the ends are looked at only if one of the two is closed.
   llvm::Instruction* place =
-      sequence_.branch(builder, sequence_.is_closed(builder, states, permission), /*is_rare=*/true);
+      sequence_.branch(builder, sequence_.is_pair_closed(builder, address, permission), /*is_rare=*/true);
+  Value* states = sequence_.states(builder, address, last);
+  sequence_.branch(builder, sequence_.is_closed(builder, states, permission), /*is_rare=*/false);
   if (permission == Permission::store) {
     call(builder, MUSUBI_CHECKS_ENTRY_STORE, address);
     call(builder, MUSUBI_CHECKS_ENTRY_STORE, last);
@@ -63,6 +67,7 @@ void PointEmitter::test_ends(IRBuilder<>& builder, Value* address, Value* bytes,
 void PointEmitter::test_bytes(IRBuilder<>& builder, Value* address, uint64_t bytes, llvm::Align align,
                               Permission permission) {
   if (bytes > align.value()) return test_ends(builder, address, sequence_.number(bytes), permission);
+  count(builder, permission == Permission::read ? Counted::read_point : Counted::write_point);
   Value* state = sequence_.state(builder, address);
   llvm::Instruction* place =
       sequence_.branch(builder, sequence_.is_closed(builder, state, permission), /*is_rare=*/true);
@@ -95,6 +100,7 @@ void PointEmitter::compare(IRBuilder<>& builder, llvm::StoreInst& store, unsigne
 }
 
 void PointEmitter::test_range(IRBuilder<>& builder, Value* address, Value* bytes, bool writes) {
+  count(builder, writes ? Counted::write_range : Counted::read_range);
   Value* end = builder.CreateAdd(address, bytes);
   end = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, end, sequence_.number(address_limit()));
   // No byte, or a number of bytes that is none.

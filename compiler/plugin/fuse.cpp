@@ -48,7 +48,8 @@ bool can_join(const Range& range, const Range& other, const Shift& shift, llvm::
 // Adds `other` to `range` if one range can stand for both.
 bool join(Range& range, const Range& other, llvm::ScalarEvolution& evolution) {
   if (range.writes != other.writes || range.base != other.base || range.guards != other.guards ||
-      range.covered_by != other.covered_by || range.cover != other.cover || range.is_one != other.is_one)
+      range.covered_by != other.covered_by || range.cover != other.cover || range.is_one != other.is_one ||
+      range.dense != other.dense)
     return false;
   const auto shift = shift_of(range, other, evolution);
   if (!shift || !can_join(range, other, *shift, evolution)) return false;
@@ -59,6 +60,8 @@ bool join(Range& range, const Range& other, llvm::ScalarEvolution& evolution) {
   range.reads.append(other.reads.begin(), other.reads.end());
   range.accesses.append(other.accesses.begin(), other.accesses.end());
   range.apart.append(other.apart.begin(), other.apart.end());
+  for (const Rows& rows : other.rows)
+    if (!llvm::is_contained(range.rows, rows)) range.rows.push_back(rows);
   return true;
 }
 
@@ -66,7 +69,8 @@ bool join(Range& range, const Range& other, llvm::ScalarEvolution& evolution) {
 // read wants the old bytes.
 bool take_over(Range& write, const Range& read, llvm::ScalarEvolution& evolution) {
   if (!write.writes || read.writes || write.whole || write.is_one || write.base != read.base ||
-      write.guards != read.guards || write.covered_by != read.covered_by || write.cover != read.cover)
+      write.guards != read.guards || write.covered_by != read.covered_by || write.cover != read.cover ||
+      write.dense != read.dense || write.rows != read.rows)
     return false;
   const auto shift = shift_of(write, read, evolution);
   if (!shift || shift->begin < 0 || shift->end > 0) return false;

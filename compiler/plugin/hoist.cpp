@@ -12,18 +12,21 @@ constexpr unsigned kExpressionSizeMax = 160;
 constexpr size_t kGuardsMax = 4;
 
 bool is_too_long(const Range& range) {
-  bool too_long = range.begin->getExpressionSize() > kExpressionSizeMax ||
+  constexpr size_t rows_max = 4;
+  bool too_long = range.rows.size() > rows_max || range.begin->getExpressionSize() > kExpressionSizeMax ||
                   range.end->getExpressionSize() > kExpressionSizeMax || range.guards.size() > kGuardsMax;
   for (const Guard& guard : range.guards)
     for (const Comparison& comparison : guard)
       too_long |= comparison.left->getExpressionSize() > kExpressionSizeMax ||
                   comparison.right->getExpressionSize() > kExpressionSizeMax;
+  for (const Rows& rows : range.rows)
+    for (const llvm::SCEV* last : rows.lasts) too_long |= last->getExpressionSize() > kExpressionSizeMax;
   return too_long;
 }
 
 }  // namespace
 
-Hoisted Hoister::out_of(const LoopFacts& facts, const Range& range) const {
+Hoisted Hoister::out_of(const LoopFacts& facts, const Range& range, bool checks) const {
   Hoisted hoisted{range, ""};
   if (!evolution_.isLoopInvariant(range.base, facts.loop)) {
     hoisted.hindrance = "the address comes from memory or a call in the loop";
@@ -36,14 +39,18 @@ Hoisted Hoister::out_of(const LoopFacts& facts, const Range& range) const {
   hoisted.range.is_one = false;
   hoisted.range.place = facts.loop->getLoopPreheader()->getTerminator();
   hoisted.range.loop = facts.loop;
-  hoisted.hindrance = take_guards(facts, range, hoisted.range);
+  hoisted.range.dense.clear();
+  hoisted.range.rows.clear();
+  hoisted.hindrance = take_guards(facts, range, hoisted);
   if (hoisted.hindrance.empty()) hoisted.hindrance = take_hull(facts, range, hoisted);
+  if (hoisted.hindrance.empty() && !hoisted.range.dense.empty()) take_rows(facts, range, checks, hoisted);
   if (hoisted.hindrance.empty() && is_too_long(hoisted.range))
     hoisted.hindrance = "the expressions of its bounds are too long";
   return hoisted;
 }
 
-llvm::StringRef Hoister::take_guards(const LoopFacts& facts, const Range& from, Range& range) const {
+llvm::StringRef Hoister::take_guards(const LoopFacts& facts, const Range& from, Hoisted& hoisted) const {
+  Range& range = hoisted.range;
   // The branch that decides whether an inner loop has an iteration at all: its hull is empty otherwise.
   const llvm::BranchInst* of_inner = from.loop == nullptr ? nullptr : from.loop->getLoopGuardBranch();
   Conditions conditions =
@@ -62,6 +69,13 @@ llvm::StringRef Hoister::take_guards(const LoopFacts& facts, const Range& from, 
     conditions.complete = false;
     varies = true;
   }
+  // Density is no condition of accesses: the guard of one iteration serves.
+  for (const Guard& guard : from.dense) {
+    GuardBefore before = guard_before(guard, *facts.loop, facts.last, evolution_);
+    if (before.guard.empty()) return "the stride changes in the loop";
+    range.dense.push_back(std::move(before.guard));
+  }
+  hoisted.varies = varies;
   if (!varies) return "";
   range.whole = false;
   range.conditional = true;
@@ -72,16 +86,18 @@ llvm::StringRef Hoister::take_guards(const LoopFacts& facts, const Range& from, 
   return "";
 }
 
+// The minimum of both ends, as a sum that is affine in an outer loop if the first end is and their distance
+// does not change there.
 const llvm::SCEV* Hoister::lower(const Ends& ends) const {
   if (evolution_.isKnownNonNegative(ends.step)) return ends.first;
   if (evolution_.isKnownNonPositive(ends.step)) return ends.last;
-  return evolution_.getSMinExpr(ends.first, ends.last);
+  return evolution_.getAddExpr(ends.first, evolution_.getSMinExpr(no_distance(ends), distance(ends)));
 }
 
 const llvm::SCEV* Hoister::upper(const Ends& ends) const {
   if (evolution_.isKnownNonNegative(ends.step)) return ends.last;
   if (evolution_.isKnownNonPositive(ends.step)) return ends.first;
-  return evolution_.getSMaxExpr(ends.first, ends.last);
+  return evolution_.getAddExpr(ends.first, evolution_.getSMaxExpr(no_distance(ends), distance(ends)));
 }
 
 llvm::StringRef Hoister::take_hull(const LoopFacts& facts, const Range& from, Hoisted& hoisted) const {
@@ -106,10 +122,10 @@ llvm::StringRef Hoister::take_hull(const LoopFacts& facts, const Range& from, Ho
                                                                    : evolution_.getAbsExpr(step, false);
   range.whole &= begin.step == end.step && stride == bytes;
   if (!llvm::isa<llvm::SCEVConstant>(step)) range.conditional |= from.conditional;
-  return judge_stride(from, stride, bytes, hoisted);
+  return judge_stride(stride, bytes, hoisted);
 }
 
-llvm::StringRef Hoister::judge_stride(const Range& from, const llvm::SCEV* stride, const llvm::SCEV* bytes,
+llvm::StringRef Hoister::judge_stride(const llvm::SCEV* stride, const llvm::SCEV* bytes,
                                       Hoisted& hoisted) const {
   const llvm::SCEV* granule = evolution_.getConstant(stride->getType(), granule_bytes());
   const llvm::SCEV* twice = evolution_.getMulExpr(bytes, evolution_.getConstant(bytes->getType(), 2));
@@ -117,10 +133,44 @@ llvm::StringRef Hoister::judge_stride(const Range& from, const llvm::SCEV* strid
   if (hoisted.range.whole || evolution_.isKnownPredicate(llvm::CmpInst::ICMP_ULE, stride, limit)) return "";
   if (evolution_.isKnownPredicate(llvm::CmpInst::ICMP_UGT, stride, limit))
     return "most of the bytes between two iterations are not touched";
-  hoisted.range.guards.push_back({{llvm::CmpInst::ICMP_ULE, stride, limit}});
+  hoisted.range.dense.push_back({{llvm::CmpInst::ICMP_ULE, stride, limit}});
+  return "";
+}
+
+// The rows before the loop of those in it: their loops run as often in each iteration, and meet rows of the
+// same length.
+std::optional<Rows> Hoister::rows_of(const LoopFacts& facts, Rows rows) const {
+  const Ends begin = ends_of(rows.begin, *facts.loop, facts.last, evolution_);
+  const Ends end = ends_of(rows.end, *facts.loop, facts.last, evolution_);
+  if (begin.step == nullptr || begin.step != end.step) return std::nullopt;
+  for (const llvm::SCEV* value : llvm::concat<const llvm::SCEV* const>(rows.steps, rows.lasts))
+    if (!evolution_.isLoopInvariant(value, facts.loop)) return std::nullopt;
+  rows.begin = begin.first;
+  rows.end = end.first;
+  if (begin.step->isZero()) return rows;
+  rows.steps.push_back(begin.step);
+  rows.lasts.push_back(evolution_.getTruncateOrZeroExtend(facts.last, begin.step->getType()));
+  return rows;
+}
+
+// Gives a range that may be sparse its rows, or leaves it out where it is sparse: the range in the loop stays
+// for that case, or single accesses have checks of their own.
+void Hoister::take_rows(const LoopFacts& facts, const Range& from, bool checks, Hoisted& hoisted) const {
+  llvm::SmallVector<Rows, 1> inner = from.rows;
+  if (inner.empty()) inner.push_back({from.begin, from.end, {}, {}});
+  const int64_t bytes = constant_bytes(from, evolution_);
+  bool has_rows = !hoisted.varies && (checks || (!from.is_one && (bytes < 0 || bytes >= kShortestHint)));
+  for (const Rows& rows : inner) {
+    const std::optional<Rows> before = has_rows ? rows_of(facts, rows) : std::nullopt;
+    has_rows = before.has_value();
+    if (has_rows) hoisted.range.rows.push_back(*before);
+  }
+  if (has_rows) return;
+  hoisted.range.rows.clear();
+  hoisted.range.guards.append(hoisted.range.dense);
+  hoisted.range.dense.clear();
   hoisted.range.optional = true;
   hoisted.may_be_sparse = !from.is_one;
-  return "";
 }
 
 }  // namespace musubi::compiler

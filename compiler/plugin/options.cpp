@@ -43,6 +43,8 @@ Options read_options(const char* text) {
       options.report = value.str();
     else if (name == "granule" && take_granule(value, options.granule_shift))
       continue;
+    else if (item == "count=checks" || item == "count=accesses")
+      options.count = value == "checks" ? Count::checks : Count::accesses;
     else if (item == "stores=home-only" || item == "stores=plain")
       options.home_only = value == "home-only";
     else if (item == "atomics=source" || item == "atomics=processor")
@@ -53,9 +55,21 @@ Options read_options(const char* text) {
   return options;
 }
 
+namespace {
+
+const Options& of_process() {
+  static const Options options = read_options(std::getenv(kOptionsVariable));
+  return options;
+}
+
+}  // namespace
+
 unsigned granule_shift() {
-  static const unsigned shift = read_options(std::getenv(kOptionsVariable)).granule_shift;
-  return shift;
+  return of_process().granule_shift;
+}
+
+Count counted() {
+  return of_process().count;
 }
 
 }  // namespace musubi::compiler

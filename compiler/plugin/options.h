@@ -24,13 +24,17 @@ constexpr bool is_checked(Mode mode, bool writes) {
   return mode == Mode::udsm || (mode == Mode::adsm && writes);
 }
 
+// Counters of a program's checks (counts.h), for those who develop this plugin.
+enum class Count { nothing, checks, accesses };
+
 struct Options {
   Mode mode = Mode::hint;
   unsigned granule_shift = MUSUBI_CHECKS_GRANULE_SHIFT_MAX;
   bool home_only = false;    // in udsm, stores ask for no more than permission to store, where it is enough
   bool marks_orders = true;  // atomic operations order as the source says, not as the processor does
-  std::string report;        // file to which one line of JSON is appended per module, or empty
-  std::string unknown;       // the first option with a name or a value that this plugin does not know
+  Count count = Count::nothing;
+  std::string report;   // file to which one line of JSON is appended per module, or empty
+  std::string unknown;  // the first option with a name or a value that this plugin does not know
 };
 
 // `text` may be null. Any thread.
@@ -41,5 +45,8 @@ unsigned granule_shift();
 inline int64_t granule_bytes() {
   return int64_t{1} << granule_shift();
 }
+
+// The counters that this process's options ask for.
+Count counted();
 
 }  // namespace musubi::compiler

@@ -95,7 +95,7 @@ std::vector<Range> Planner::out_of(llvm::Loop& loop) {
       stay(std::move(range), facts.hindrance);
       continue;
     }
-    Hoisted hoisted = hoister_.out_of(facts, range);
+    Hoisted hoisted = hoister_.out_of(facts, range, is_checked(range.writes));
     if (!hoisted.hindrance.empty()) {
       stay(std::move(range), hoisted.hindrance);
       continue;

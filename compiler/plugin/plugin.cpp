@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "complete.h"
+#include "counts.h"
 #include "emit.h"
 #include "emit_points.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -78,6 +79,7 @@ bool Ranges::run_on(llvm::Function& function, llvm::FunctionAnalysisManager& man
 llvm::PreservedAnalyses Ranges::run(llvm::Module& module, llvm::ModuleAnalysisManager& manager) {
   if (!work_->options.unknown.empty())
     module.getContext().emitError("musubi: this plugin has no option '" + work_->options.unknown + "'");
+  if (work_->options.count == Count::accesses) return llvm::PreservedAnalyses::all();
   auto& functions = functions_of(module, manager);
   const SyncFree free(module, libraries_of(functions));
   for (llvm::Function& function : module) {
@@ -105,6 +107,11 @@ void Points::check(llvm::Module& module, llvm::FunctionAnalysisManager& function
   llvm::SmallVector<llvm::Function*> changed;
   for (llvm::Function& function : module) {
     if (is_left_alone(function)) continue;
+    if (work_->options.count == Count::accesses) {
+      count_accesses(function, functions.getResult<llvm::TargetLibraryAnalysis>(function),
+                     work_->options.mode);
+      continue;
+    }
     const std::vector<Point> points = plan_points(
         function, {functions.getResult<llvm::ScalarEvolutionAnalysis>(function),
                    functions.getResult<llvm::LoopAnalysis>(function),

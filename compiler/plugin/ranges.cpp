@@ -11,22 +11,11 @@ Range range_of(const Access& access, llvm::ScalarEvolution& evolution) {
   if (llvm::isa<llvm::SCEVUnknown>(base)) begin = evolution.removePointerBase(address);
   if (begin == nullptr || llvm::isa<llvm::SCEVCouldNotCompute>(begin)) base = nullptr;
   const llvm::SCEV* end = base == nullptr ? nullptr : evolution.getAddExpr(begin, access.bytes);
-  Range range{access.writes,
-              access.whole,
+  Range range{access.writes,         access.whole,
               /*is_one=*/true,
               /*conditional=*/false,
-              /*optional=*/false,
-              base,
-              begin,
-              end,
-              access.instruction,
-              nullptr,
-              {},
-              {},
-              {},
-              {},
-              {access.instruction},
-              {}};
+              /*optional=*/false,    base,         begin, end, access.instruction, nullptr, {}, {}, {}, {},
+              {access.instruction},  {},           {},    {}};
   // An intrinsic of some length is a range already.
   if (base != nullptr && access.is_intrinsic) {
     const auto* bytes = llvm::dyn_cast<llvm::SCEVConstant>(access.bytes);

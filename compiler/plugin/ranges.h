@@ -29,13 +29,26 @@ struct Extent {
   const llvm::SCEV* end;
 };
 
+// Parts of a range as a nest of loops meets them: base + [begin, end) + i * step + ..., with a step for each
+// loop, for i from 0 to `last`.
+struct Rows {
+  const llvm::SCEV* begin;
+  const llvm::SCEV* end;
+  llvm::SmallVector<const llvm::SCEV*, 2> steps;
+  llvm::SmallVector<const llvm::SCEV*, 2> lasts;
+
+  bool operator==(const Rows& other) const {
+    return begin == other.begin && end == other.end && steps == other.steps && lasts == other.lasts;
+  }
+};
+
 // Set when a range is emitted: whether its guards held, and so whether the ranges inside it are covered.
 struct Cover {
   llvm::Value* holds = nullptr;
 };
 
 // A hull of bytes at one place of the function: [base + begin, base + end). It is empty if end <= begin, and
-// says nothing if a guard does not hold.
+// says nothing if a guard does not hold. If one of `dense` fails, its rows stand for it, one by one.
 struct Range {
   bool writes;
   bool whole;        // a write of every byte of the hull, if the guards hold
@@ -53,6 +66,8 @@ struct Range {
   llvm::SmallVector<Extent, 2> apart;  // a whole range overwrites only if it overlaps none of these
   llvm::SmallVector<llvm::Instruction*, 4> accesses;
   llvm::SmallVector<llvm::Instruction*, 2> reads;  // that a write range has taken over
+  llvm::SmallVector<Guard, 1> dense;
+  llvm::SmallVector<Rows, 1> rows;
 };
 
 // The range of one access. A base of null says that the address is not one pointer plus an offset.

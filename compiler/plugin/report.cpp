@@ -39,6 +39,7 @@ void Report::describe(const Plan& plan, llvm::ScalarEvolution& evolution) {
   for (const Range& range : plan.ranges) {
     std::string text = print(*evolution.getMinusSCEV(range.end, range.begin)) + " bytes at " +
                        print(*range.base) + " + " + print(*range.begin);
+    if (!range.dense.empty()) text += ", or row by row where these are far apart";
     if (!range.guards.empty()) text += ", if its conditions hold";
     if (!range.covered_by.empty()) text += ", if no outer range holds it";
     (range.writes ? write_texts_ : texts_)[range.accesses.front()] = std::move(text);

@@ -1,5 +1,6 @@
 #include "sequence.h"
 
+#include "counts.h"
 #include "covered.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -28,9 +29,20 @@ Value* Sequence::load(IRBuilder<>& builder, llvm::Type* type, Value* place, llvm
   return load;
 }
 
-Value* Sequence::state(IRBuilder<>& builder, Value* address) const {
+// Of the state of an address.
+Value* Sequence::place(IRBuilder<>& builder, Value* address) const {
   Value* place = builder.CreateAdd(builder.CreateLShr(address, granule_shift()), number(MUSUBI_CHECKS_TABLE));
-  return load(builder, builder.getInt8Ty(), builder.CreateIntToPtr(place, pointer_), llvm::Align(1));
+  return builder.CreateIntToPtr(place, pointer_);
+}
+
+Value* Sequence::state(IRBuilder<>& builder, Value* address) const {
+  return load(builder, builder.getInt8Ty(), place(builder, address), llvm::Align(1));
+}
+
+Value* Sequence::is_pair_closed(IRBuilder<>& builder, Value* address, Permission permission) const {
+  Value* pair = load(builder, builder.getInt16Ty(), place(builder, address), llvm::Align(1));
+  Value* bits = builder.getInt16(static_cast<uint16_t>(bit_of(permission) * 0x0101));
+  return builder.CreateICmpNE(builder.CreateAnd(pair, bits), builder.getInt16(0));
 }
 
 Value* Sequence::states(IRBuilder<>& builder, Value* first, Value* last) const {
@@ -64,6 +76,7 @@ Value* Sequence::slot(IRBuilder<>& builder, unsigned entry) const {
 
 llvm::CallInst* Sequence::call(IRBuilder<>& builder, Value* slot, llvm::ArrayRef<Value*> arguments,
                                Effects effects) const {
+  count(builder, Counted::call);
   const llvm::SmallVector<llvm::Type*, 2> types(arguments.size(), word_);
   auto* type = llvm::FunctionType::get(builder.getVoidTy(), types, false);
   llvm::CallInst* call = builder.CreateCall(type, load(builder, pointer_, slot, llvm::Align(8)), arguments);

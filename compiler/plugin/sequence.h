@@ -29,6 +29,8 @@ class Sequence {
   llvm::Value* states(llvm::IRBuilder<>& builder, llvm::Value* first, llvm::Value* last) const;
   // Whether a state, or two in one, forbids the access.
   llvm::Value* is_closed(llvm::IRBuilder<>& builder, llvm::Value* state, Permission permission) const;
+  // Whether the granule of an address or the next one forbids the access.
+  llvm::Value* is_pair_closed(llvm::IRBuilder<>& builder, llvm::Value* address, Permission permission) const;
   // Whether a granule from `first` to `last` is closed; true if they are too many to look at here.
   llvm::Value* is_closed(llvm::IRBuilder<>& builder, llvm::Value* first, llvm::Value* last,
                          bool writes) const;
@@ -47,6 +49,7 @@ class Sequence {
   llvm::Type* pointer() const { return pointer_; }
 
  private:
+  llvm::Value* place(llvm::IRBuilder<>& builder, llvm::Value* address) const;
   llvm::Value* load(llvm::IRBuilder<>& builder, llvm::Type* type, llvm::Value* place,
                     llvm::Align align) const;
 

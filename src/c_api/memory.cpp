@@ -147,8 +147,10 @@ MUSUBI_EXPORT int musubi_alloc_with(const musubi_attributes* attributes, size_t 
   if (attributes == nullptr || memory == nullptr) return MUSUBI_ERROR_ADDRESS;
   Request request{};
   if (!read_attributes(*attributes, bytes, job->runtime.ranks(), request)) return MUSUBI_ERROR_ARGUMENT;
+  // Rank 0 has printed the reason before any rank returns, which may end the job.
+  const bool is_refused = request.segment.unprotected && !may_be_unprotected(*job, request.segment);
   compare_with_others(*job, *attributes, bytes, Call::alloc_with);
-  if (request.segment.unprotected && !may_be_unprotected(*job, request.segment)) return MUSUBI_ERROR_ARGUMENT;
+  if (is_refused) return MUSUBI_ERROR_ARGUMENT;
   void* found = job->added.take_again(request.segment, request.alignment);
   if (found == nullptr) {
     auto added = job->runtime.segments().add(request.segment);

@@ -14,9 +14,8 @@ namespace musubi::coherence {
 struct Touch {
   vm::Access wanted;
   std::uintptr_t address = 0;  // 0: not known
-  // The program has named so many blocks that it will touch, this one and those after it; 0: it has named
-  // none, and a policy may guess.
-  std::uint32_t named = 0;
+  std::uint32_t named = 1;     // so many blocks will be touched: this one and those after it
+  bool named_all = false;      // the program has named all: no stream leads beyond them
 };
 
 // The findings of threads that come back to closed blocks while faults are held.

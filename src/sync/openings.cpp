@@ -50,16 +50,18 @@ Task<> Openings::open(std::span<const AddressRange> ranges, vm::Access wanted, b
   co_await under_way.drain();
 }
 
-// One range within one block says nothing about the blocks after it: a loop may name one piece after the
-// other, so the policy may guess, as it does at faults.
+// One range shorter than a run says nothing about the blocks after it: a loop may name one piece after the
+// other, so the policy may follow a stream, as it does at faults.
 Task<> Openings::open_into(TaskGroup& under_way, AddressRange range, vm::Access wanted, bool alone) {
   RunsOfRange runs(space_, range);
   while (const std::optional<vm::BlockRun> run = runs.next()) {
     const std::size_t block_bytes = space_.segment_of(run->first).block_bytes;
     const std::uint64_t most = std::max<std::uint64_t>(1, run_bytes_ / block_bytes);
-    for (std::uint64_t i = 0; i < run->count; i += most) {
+    for (std::uint64_t i = 0; i < run->count;) {
       const vm::BlockRun part{BlockId{run->first.value + i}, std::min(most, run->count - i)};
-      co_await under_way.admit(open_run(part, wanted, alone && run->count == 1));
+      const bool begins_open = !needs_opening(part.first, wanted);
+      if (!begins_open) co_await under_way.admit(open_run(part, wanted, alone && run->count < most));
+      i += begins_open ? 1 : part.count;
     }
   }
 }
@@ -86,7 +88,7 @@ Task<> Openings::open_run(vm::BlockRun run, vm::Access wanted, bool may_guess) {
     const BlockId block{run.first.value + i};
     if (!needs_opening(block, wanted)) continue;
     const coherence::Touch touch{wanted, space_.extent(block).address,
-                                 may_guess ? 0 : static_cast<std::uint32_t>(run.count - i)};
+                                 static_cast<std::uint32_t>(run.count - i), !may_guess};
     (void)co_await flags_.fault(block, touch, true);
   }
 }

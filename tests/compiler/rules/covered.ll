@@ -64,12 +64,13 @@ latch:
 done:
   ret void
 }
-; The range may be left out at run time, if it is not dense: the access is not covered.
+; The range is left out at run time if it is not dense, and a loop before the loop tests its elements then.
 ; CHECK-LABEL: define void @some_stride
 ; CHECK: icmp ule
-; CHECK: loop:
 ; CHECK: call preserve_allcc
-; CHECK: store double 1.000000e+00, ptr %p, align 8{{$}}
+; CHECK: loop:
+; CHECK-NOT: call preserve_allcc
+; CHECK: store double 1.000000e+00, ptr %p, align 8, !alias.scope
 define void @some_stride(ptr %a, i64 %n, i64 %stride) {
 entry:
   %any = icmp sgt i64 %n, 0

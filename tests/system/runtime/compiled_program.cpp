@@ -29,6 +29,10 @@ std::uint64_t* add() {
   return reinterpret_cast<std::uint64_t*>(added.value()->base);
 }
 
+void fill_blocks(std::uint64_t* words, std::size_t count, std::uint64_t value) {
+  for (std::size_t i = 0; i < count; ++i) words[i * block_words] = value;
+}
+
 // Ranks write in turn. The first touch of a segment finds no states; all other misses are found by checks.
 void points() {
   std::uint64_t* const words = add();
@@ -66,6 +70,23 @@ void ranges() {
     meet();
   }
   expect("signals", signals() - before, 0);
+}
+
+// A range whose first blocks are open: the closed ones go as runs that begin with the first of them.
+void open_in_part() {
+  constexpr std::size_t run = 32, open = run + 8, count = open + 2 * run;
+  std::uint64_t* const words = add();
+  if (job->self() == Rank{0}) fill_blocks(words, count, 1);
+  meet();
+  if (job->self() == Rank{1}) {
+    call<MUSUBI_CHECKS_ENTRY_READ_RANGE>(words, count * block_bytes);
+    call<MUSUBI_CHECKS_ENTRY_WRITE_RANGE>(words, open * block_bytes);
+    const std::uint64_t openings = job->counters().get(Counter::write_faults);
+    call<MUSUBI_CHECKS_ENTRY_WRITE_RANGE>(words, count * block_bytes);
+    fill_blocks(words, count, 2);
+    expect("openings", job->counters().get(Counter::write_faults) - openings, 2);
+  }
+  meet();
 }
 
 // Private memory needs no check, and a child is no rank.
@@ -134,6 +155,7 @@ void off() {
 int main(int, char** arguments) {
   constexpr Case cases[] = {{"points", points},
                             {"ranges", ranges},
+                            {"open_in_part", open_in_part},
                             {"elsewhere", elsewhere},
                             {"unchecked_store", unchecked_store},
                             {"unchecked_load", unchecked_load},

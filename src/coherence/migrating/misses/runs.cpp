@@ -1,5 +1,6 @@
 // Runs: sequential accesses move larger units than the block. The blocks after a missed one are opened with
 // it, in one change of protection, and fetched in one batch, when
+// - the program has named them, or
 // - a stream leads there (stream_detector.h), for writes once it has gone on twice, or
 // - they were used the last time: read again after an invalidation, or changed while they were writable.
 // A block that came along in vain is left to fault by itself. So blocks can be small, for the sake of data
@@ -75,9 +76,12 @@ struct Runs::Copies {
   std::array<Step, 2 * Run::blocks_max + 1> steps;
 };
 
-bool Runs::comes_along(const HeldBlock& b, Touch touch, bool in_stream) const {
+// `place`: among the blocks that come along; 0 is the first.
+bool Runs::comes_along(const HeldBlock& b, Touch touch, std::size_t place, std::uint32_t ahead) const {
   if (ground_.store.has_private_parts(b)) return false;
-  if (touch.named != 0) return rules::may_come_along(b.entry, touch.wanted);
+  if (place + 1 < touch.named) return rules::may_come_along(b.entry, touch.wanted);
+  const bool moves_home = touch.wanted == vm::Access::write && !rules::is_valid(b.entry);
+  const bool in_stream = place < ahead && (!moves_home || ahead >= StreamDetector::sure_length);
   const bool worth_it = rules::is_worth_fetching_ahead(b.entry, ground_.parameters);
   return rules::comes_along(b.entry, touch.wanted, in_stream, worth_it);
 }
@@ -104,9 +108,8 @@ void Runs::gather(const HeldBlock& leader, Touch touch, Run& run) {
   std::size_t most = ground_.parameters.run_bytes_max / segment.block_bytes;
   if (most < 2) return;
   StreamDetector& streams = touch.wanted == vm::Access::write ? write_streams_ : read_streams_;
-  const std::uint32_t ahead = touch.named != 0 ? touch.named - 1 : streams.missed(leader.id);
-  std::uint64_t end = segment.first_block.value + segment.blocks;
-  if (touch.named != 0) end = std::min(end, leader.id.value + touch.named);
+  const std::uint32_t ahead = touch.named_all ? 0 : streams.missed(leader.id);
+  const std::uint64_t end = segment.first_block.value + segment.blocks;
   run.first = BlockId{leader.id.value + 1};
   while (run.count + 1 < most && run.first.value + run.count < end) {
     const BlockId id{run.first.value + run.count};
@@ -115,9 +118,7 @@ void Runs::gather(const HeldBlock& leader, Touch touch, Run& run) {
     if (!entered) break;
     HeldBlock& b = *entered;
     const bool is_valid = rules::is_valid(b.entry);
-    const bool moves_home = touch.wanted == vm::Access::write && !is_valid;
-    const bool in_stream = run.count < ahead && (!moves_home || ahead >= StreamDetector::sure_length);
-    if (!comes_along(b, touch, in_stream) || (valid_only && !is_valid)) break;
+    if (!comes_along(b, touch, run.count, ahead) || (valid_only && !is_valid)) break;
     if (run.count == 0) most = length_max(b, segment.block_bytes);
     if (touch.wanted == vm::Access::read && b.entry.habits.was_invalidated) ++b.entry.habits.fetches_ahead;
     Run::Member& member = run.members[run.count++];

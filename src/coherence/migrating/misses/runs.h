@@ -56,7 +56,7 @@ class Runs {
   struct Look;
   struct Copies;
   std::size_t length_max(const HeldBlock& next, std::size_t block_bytes) const;
-  bool comes_along(const HeldBlock& b, Touch touch, bool in_stream) const;
+  bool comes_along(const HeldBlock& b, Touch touch, std::size_t place, std::uint32_t ahead) const;
   Source source_of(const HeldBlock& b) const;
   Task<std::size_t> touch_first(Run& run, std::size_t begin);
   Task<> touch_member(HeldBlock& b);
