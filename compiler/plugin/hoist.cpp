@@ -37,6 +37,7 @@ Hoisted Hoister::out_of(const LoopFacts& facts, const Range& range, bool checks)
   hoisted.range.cover.reset();
   hoisted.range.apart.clear();
   hoisted.range.is_one = false;
+  hoisted.range.only_density = false;
   hoisted.range.place = facts.loop->getLoopPreheader()->getTerminator();
   hoisted.range.loop = facts.loop;
   hoisted.range.dense.clear();
@@ -131,8 +132,8 @@ llvm::StringRef Hoister::judge_stride(const llvm::SCEV* stride, const llvm::SCEV
   const llvm::SCEV* twice = evolution_.getMulExpr(bytes, evolution_.getConstant(bytes->getType(), 2));
   const llvm::SCEV* limit = evolution_.getUMaxExpr(granule, twice);
   if (hoisted.range.whole || evolution_.isKnownPredicate(llvm::CmpInst::ICMP_ULE, stride, limit)) return "";
-  if (evolution_.isKnownPredicate(llvm::CmpInst::ICMP_UGT, stride, limit))
-    return "most of the bytes between two iterations are not touched";
+  hoisted.is_sparse = evolution_.isKnownPredicate(llvm::CmpInst::ICMP_UGT, stride, limit);
+  if (hoisted.is_sparse) return "most of the bytes between two iterations are not touched";
   hoisted.range.dense.push_back({{llvm::CmpInst::ICMP_ULE, stride, limit}});
   return "";
 }
@@ -167,6 +168,7 @@ void Hoister::take_rows(const LoopFacts& facts, const Range& from, bool checks, 
   }
   if (has_rows) return;
   hoisted.range.rows.clear();
+  hoisted.range.only_density = hoisted.range.guards.empty();
   hoisted.range.guards.append(hoisted.range.dense);
   hoisted.range.dense.clear();
   hoisted.range.optional = true;

@@ -11,6 +11,7 @@ struct Hoisted {
   Range range;                 // before the loop
   llvm::StringRef hindrance;   // if not empty: the range cannot leave the loop, for this reason
   bool varies = false;         // its accesses do not happen in each iteration
+  bool is_sparse = false;      // that is the hindrance: the bounds are right
   bool may_be_sparse = false;  // it may be left out at run time: the range in the loop stays for that case
 };
 

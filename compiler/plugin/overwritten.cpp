@@ -26,14 +26,16 @@ const llvm::Value* pointer_read_by(const llvm::Instruction& instruction) {
   return transfer == nullptr ? nullptr : transfer->getSource();
 }
 
-const Range* range_that_reads(const llvm::Instruction& instruction, const std::vector<Range>& ranges) {
-  for (const Range& range : ranges)
-    if (!range.writes && llvm::is_contained(range.accesses, &instruction)) return &range;
+using Reads = std::vector<const Range*>;
+
+const Range* range_that_reads(const llvm::Instruction& instruction, const Reads& reads) {
+  for (const Range* range : reads)
+    if (llvm::is_contained(range->accesses, &instruction)) return range;
   return nullptr;
 }
 
 // Whether `instruction` reads no byte of the whole range, perhaps after a comparison at run time.
-bool is_apart(Range& whole, const llvm::Instruction& instruction, const std::vector<Range>& ranges,
+bool is_apart(Range& whole, const llvm::Instruction& instruction, const Reads& reads,
               llvm::AAResults& aliases) {
   const llvm::Value* pointer = pointer_read_by(instruction);
   if (pointer == nullptr) return true;
@@ -43,30 +45,33 @@ bool is_apart(Range& whole, const llvm::Instruction& instruction, const std::vec
     return aliases.isNoAlias(anywhere_from(base, *write), read);
   };
   if (llvm::all_of(whole.accesses, is_elsewhere)) return true;
-  const Range* range = range_that_reads(instruction, ranges);
+  const Range* range = range_that_reads(instruction, reads);
   // Bounds of a read that may not happen may be any numbers; bounds at the same base overlap, mostly.
-  if (range == nullptr || range->conditional || !range->guards.empty() || range->base == whole.base)
-    return false;
+  const bool may_be_empty = range != nullptr && !range->guards.empty() && !range->only_density;
+  if (range == nullptr || range->conditional || may_be_empty || range->base == whole.base) return false;
   for (const Extent& known : whole.apart)
     if (known.base == range->base && known.begin == range->begin && known.end == range->end) return true;
   whole.apart.push_back({range->base, range->begin, range->end});
   return whole.apart.size() <= kApartMax;
 }
 
-bool is_overwritten(const LoopFacts& facts, Range& whole, const std::vector<Range>& ranges,
-                    llvm::AAResults& aliases) {
+bool is_overwritten(const LoopFacts& facts, Range& whole, const Reads& reads, llvm::AAResults& aliases) {
   if (!facts.only_accesses) return false;
   for (const llvm::BasicBlock* block : facts.loop->blocks())
     for (const llvm::Instruction& instruction : *block)
-      if (!is_apart(whole, instruction, ranges, aliases)) return false;
+      if (!is_apart(whole, instruction, reads, aliases)) return false;
   return true;
 }
 
 }  // namespace
 
-void decide_overwritten(const LoopFacts& facts, std::vector<Range>& ranges, llvm::AAResults& aliases) {
+void decide_overwritten(const LoopFacts& facts, std::vector<Range>& ranges, const std::vector<Range>& sparse,
+                        llvm::AAResults& aliases) {
+  Reads reads;
+  for (const Range& range : llvm::concat<const Range>(ranges, sparse))
+    if (!range.writes) reads.push_back(&range);
   for (Range& range : ranges)
-    if (range.whole && !is_overwritten(facts, range, ranges, aliases)) range.whole = false;
+    if (range.whole && !is_overwritten(facts, range, reads, aliases)) range.whole = false;
 }
 
 void decide_overwritten(Range& range, const Range* source) {

@@ -88,7 +88,7 @@ std::vector<Range> Planner::out_of(llvm::Loop& loop) {
                   std::make_move_iterator(before.end()));
   }
   const LoopFacts facts = facts_of(loop, analyses_.evolution, analyses_.free);
-  std::vector<Range> outside;
+  std::vector<Range> outside, sparse;
   std::vector<std::pair<size_t, Range>> origins;  // of each range outside
   for (Range& range : inside) {
     if (facts.last == nullptr) {
@@ -97,6 +97,7 @@ std::vector<Range> Planner::out_of(llvm::Loop& loop) {
     }
     Hoisted hoisted = hoister_.out_of(facts, range, is_checked(range.writes));
     if (!hoisted.hindrance.empty()) {
+      if (hoisted.is_sparse && !range.writes) sparse.push_back(hoisted.range);
       stay(std::move(range), hoisted.hindrance);
       continue;
     }
@@ -112,7 +113,7 @@ std::vector<Range> Planner::out_of(llvm::Loop& loop) {
     outside.push_back(std::move(hoisted.range));
     origins.emplace_back(outside.size() - 1, std::move(range));
   }
-  if (facts.last != nullptr) decide_overwritten(facts, outside, analyses_.aliases);
+  if (facts.last != nullptr) decide_overwritten(facts, outside, sparse, analyses_.aliases);
   std::vector<Range> leaving;
   for (auto& [index, origin] : origins) {
     Range& range = outside[index];

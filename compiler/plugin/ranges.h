@@ -68,6 +68,7 @@ struct Range {
   llvm::SmallVector<llvm::Instruction*, 2> reads;  // that a write range has taken over
   llvm::SmallVector<Guard, 1> dense;
   llvm::SmallVector<Rows, 1> rows;
+  bool only_density = false;  // its guards are about its density alone: its bounds hold where they fail, too
 };
 
 // The range of one access. A base of null says that the address is not one pointer plus an offset.
