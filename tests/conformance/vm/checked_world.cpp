@@ -28,7 +28,8 @@ class WithStates {
 
 class WithVerification {
  public:
-  WithVerification(PagedVm& pages, const Space& space) : states_(pages, space), vm_(states_.vm(), space) {}
+  WithVerification(PagedVm& pages, const Space& space)
+      : states_(pages, space), vm_(states_.vm(), space, VerifyingVm::Shows::what_is_opened) {}
   VerifyingVm& vm() { return vm_; }
 
  private:
