@@ -1,10 +1,12 @@
 #include "simulator/recording.h"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 namespace musubi::sim {
 namespace {
@@ -16,12 +18,23 @@ using Interval = Recording::Interval;
 // Untouched bytes between two segments of the simulated space.
 constexpr std::size_t gap_bytes = std::size_t{1} << 20;
 
-const std::map<std::string, Touch> touches{{"r", Touch::read_fault}, {"w", Touch::write_fault},
-                                           {"R", Touch::read},       {"W", Touch::write},
-                                           {"O", Touch::overwrite},  {"S", Touch::store}};
-const std::map<std::string, End> ends{{"barrier", End::barrier}, {"lock", End::lock},
-                                      {"unlock", End::unlock},   {"release", End::release},
-                                      {"acquire", End::acquire}, {"end", End::program}};
+template <class Meaning>
+struct Word {
+  std::string_view text;
+  Meaning meaning;
+};
+constexpr std::array<Word<Touch>, 6> touches{{{"r", Touch::read_fault},
+                                              {"w", Touch::write_fault},
+                                              {"R", Touch::read},
+                                              {"W", Touch::write},
+                                              {"O", Touch::overwrite},
+                                              {"S", Touch::store}}};
+constexpr std::array<Word<End>, 6> ends{{{"barrier", End::barrier},
+                                         {"lock", End::lock},
+                                         {"unlock", End::unlock},
+                                         {"release", End::release},
+                                         {"acquire", End::acquire},
+                                         {"end", End::program}}};
 
 }  // namespace
 
@@ -50,13 +63,14 @@ class RecordingReader {
     if (has_ended_ || !line.eof()) return false;
     if (word == "ranks") return numbers == std::vector<std::uint64_t>{recording_.ranks(), rank_};
     if (word == "segment") return take_segment(numbers);
-    if (const auto end = ends.find(word); end != ends.end()) return take_end(end->second, numbers);
+    if (const auto* end = std::ranges::find(ends, word, &Word<End>::text); end != ends.end())
+      return take_end(end->meaning, numbers);
     if (numbers.size() != 2) return false;
     const AddressRange range{numbers[0], numbers[1]};
     if (word == "c") return interval_.changes.push_back(range), true;
-    const auto touch = touches.find(word);
+    const auto* touch = std::ranges::find(touches, word, &Word<Touch>::text);
     if (touch == touches.end()) return false;
-    interval_.items.push_back({touch->second, range});
+    interval_.items.push_back({touch->meaning, range});
     return true;
   }
 
