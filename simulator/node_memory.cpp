@@ -50,7 +50,7 @@ void Node::perform(PendingAccess& pending) {
   if (pending.wanted == vm::Access::read) {
     std::memcpy(pending.bytes, place, pending.count);
   } else {
-    std::memcpy(place, pending.bytes, pending.count);
+    std::copy_n(pending.bytes, pending.count, place);  // a write of no bytes has none
   }
   pending.done = true;
 }

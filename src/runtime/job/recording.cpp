@@ -16,7 +16,7 @@
 namespace musubi::runtime {
 namespace {
 
-constexpr std::size_t word = 4;
+constexpr std::size_t unit = 4;  // of changes, in bytes
 
 }  // namespace
 
@@ -109,12 +109,12 @@ void Recording::note_changes(BlockId block) noexcept {
   const vm::Extent extent = job_.plan.space.extent(block);
   const std::byte* const now = live_ + extent.offset;
   const auto differs = [&](std::size_t at) {
-    return std::memcmp(now + at, &before_[extent.offset + at], word) != 0;
+    return std::memcmp(now + at, &before_[extent.offset + at], unit) != 0;
   };
-  for (std::size_t at = 0; at + word <= extent.bytes; at += word) {
+  for (std::size_t at = 0; at + unit <= extent.bytes; at += unit) {
     if (!differs(at)) continue;
     const std::size_t begin = at;
-    while (at + word <= extent.bytes && differs(at)) at += word;
+    while (at + unit <= extent.bytes && differs(at)) at += unit;
     line("c", {extent.address + begin, at - begin});
   }
 }
