@@ -181,13 +181,12 @@ void HomeAtomics::take_result(HeldBlock& b, Rank home, const OperationResult& re
     versions_.tell_of(b, result.version, home, result.is_live != 0 ? PublicCopy::none : PublicCopy::holds_it);
 }
 
-// In order, other threads of this rank must not see the value found by the operation before this thread has
-// acquired.
+// In order, other threads of this rank must not see the value found by the operation before an acquire, also
+// if the operation orders nothing: the value may come from one that does.
 void HomeAtomics::change_own(HeldBlock& b, const Modification& modification, AtomicValue next) {
   MUSUBI_CHECK(modification.bytes <= bytes_max && modification.offset + modification.bytes <= b.extent.bytes);
   const Entry& e = b.entry;
-  if (ground_.keeps_order() && !modification.orders_nothing &&
-      !ground_.injected(InjectedBug::atomic_shown_to_siblings)) {
+  if (ground_.keeps_order() && !ground_.injected(InjectedBug::atomic_shown_to_siblings)) {
     if (rules::is_valid(e) && !ground_.may_change_in_place(e)) leases_.end_copy(b);
     arrivals_.note_arrival(b);
   }
