@@ -76,13 +76,15 @@ bool parse(const std::string& text, SocketAddress& address) noexcept {
   return ::inet_pton(AF_INET6, text.c_str(), &address.v6.sin6_addr) == 1;
 }
 
-Result<FileDescriptor> listen_at_port(const SocketAddress& address) {
+// Sets `in_use` if the port is.
+Result<FileDescriptor> listen_at_port(const SocketAddress& address, bool& in_use) {
   FileDescriptor socket(::socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (socket.number() < 0) return Error{"cannot make a socket: " + cause_of(errno)};
   set_option(socket.number(), SOL_SOCKET, SO_REUSEADDR, 1);
   if (address.any.sa_family == AF_INET6) set_option(socket.number(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
   if (::bind(socket.number(), &address.any, address.bytes()) != 0 ||
       ::listen(socket.number(), waiting_connections_max) != 0) {
+    in_use = in_use || errno == EADDRINUSE;
     return Error{cause_of(errno)};
   }
   set_option(socket.number(), IPPROTO_TCP, TCP_DEFER_ACCEPT, 1);
@@ -209,11 +211,13 @@ Result<std::vector<SocketAddress>> addresses_of_network(std::string_view network
 Result<FileDescriptor> listen_at(SocketAddress& address, PortRange ports) {
   Error last{"no port"};
   // Linux refuses both of two sockets that begin to listen at a free port at the same moment.
-  for (unsigned round = 0; round < 8; ++round) {
+  bool in_use = true;
+  for (unsigned round = 0; round < 8 && in_use; ++round) {
+    in_use = false;
     if (round > 0) pause_near(1u << round);
     for (unsigned port = ports.first; port <= ports.last; ++port) {
       address.set_port(static_cast<std::uint16_t>(port));
-      auto socket = listen_at_port(address);
+      auto socket = listen_at_port(address, in_use);
       if (socket) {
         socklen_t bytes = sizeof address.v6;
         ::getsockname(socket.value().number(), &address.any, &bytes);

@@ -52,8 +52,8 @@ struct PortRange {
 // address. Link-local addresses are left out, except for IPv4 addresses of a named interface.
 Result<std::vector<SocketAddress>> addresses_of_network(std::string_view network);
 
-// A socket that listens at `address`, and sets its port to the free port found. Blocks for 15 ms at most
-// before it says that none is free. The kernel reports a connection only after its first bytes, or after a
+// A socket that listens at `address`, and sets its port to the free port found. Blocks for some 250 ms
+// before it says that all are in use. The kernel reports a connection only after its first bytes, or after a
 // second or more.
 Result<FileDescriptor> listen_at(SocketAddress& address, PortRange ports);
 // The same at all addresses of the host; sets `port`.
