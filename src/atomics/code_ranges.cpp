@@ -1,41 +1,17 @@
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <span>
 
+#include "atomics/mapped_file.h"
 #include "atomics/site.h"
 
 namespace musubi::atomics {
 namespace {
-
-class File {
- public:
-  explicit File(const char* path) : descriptor_(::open(path, O_RDONLY | O_CLOEXEC)) {}
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  bool is_open() const { return descriptor_ >= 0; }
-  bool read(void* target, std::size_t bytes, std::uint64_t offset) const {
-    return ::pread(descriptor_, target, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
-  }
-  std::uint64_t bytes() const {
-    struct stat status;
-    return ::fstat(descriptor_, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
-  }
-
- private:
-  int descriptor_;
-};
 
 std::vector<CodeRange> executable_segments(const dl_phdr_info& object) {
   std::vector<CodeRange> ranges;
@@ -55,23 +31,14 @@ bool lies_within(CodeRange inner, const std::vector<CodeRange>& outer) {
 }
 
 // Empty if the file has no section headers, or only invalid ones.
-std::vector<ElfW(Shdr)> executable_sections(const File& file, ElfW(Ehdr) & header) {
-  if (!file.read(&header, sizeof header, 0) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
-  if (header.e_shoff == 0 || header.e_shnum == 0 || header.e_shentsize != sizeof(ElfW(Shdr))) return {};
-  std::vector<ElfW(Shdr)> sections(header.e_shnum);
-  if (!file.read(sections.data(), sections.size() * sizeof(ElfW(Shdr)), header.e_shoff)) return {};
-  if (header.e_shstrndx >= sections.size()) return {};
-  const ElfW(Shdr)& name_section = sections[header.e_shstrndx];
-  if (name_section.sh_size > file.bytes()) return {};
-  std::vector<char> names(name_section.sh_size + 1, '\0');
-  if (!file.read(names.data(), name_section.sh_size, name_section.sh_offset)) return {};
-  std::erase_if(sections, [&names](const ElfW(Shdr) & section) {
-    if (section.sh_type != SHT_PROGBITS || (section.sh_flags & SHF_EXECINSTR) == 0 || section.sh_size == 0)
-      return true;
-    const char* name = section.sh_name < names.size() ? &names[section.sh_name] : "";
-    return std::strncmp(name, ".plt", 4) == 0;
+std::vector<ElfW(Shdr)> executable_sections(const MappedFile& file) {
+  const Sections all = file.sections();
+  std::vector<ElfW(Shdr)> found;
+  std::ranges::copy_if(all, std::back_inserter(found), [&](const ElfW(Shdr) & section) {
+    return section.sh_type == SHT_PROGBITS && (section.sh_flags & SHF_EXECINSTR) != 0 &&
+           section.sh_size != 0 && !file.name_of(all, section).starts_with(".plt");
   });
-  return sections;
+  return found;
 }
 
 void add(Scan& all, const Scan& part) {
@@ -94,21 +61,18 @@ int keep_first(dl_phdr_info* info, std::size_t, void* context) {
 template <class Visit>
 Result<void> for_each_section(const std::string& path, Visit visit) {
   constexpr std::uintptr_t base_of_movable_programs = 0x555555554000;
-  const File file(path.c_str());
+  const MappedFile file(path.c_str());
   if (!file.is_open()) return Error{"cannot read " + path + ": " + std::strerror(errno)};
-  ElfW(Ehdr) header;
-  std::vector<ElfW(Shdr)> sections = executable_sections(file, header);
+  std::vector<ElfW(Shdr)> sections = executable_sections(file);
   if (sections.empty()) return Error{path + " is not a program or library with section headers"};
   std::sort(sections.begin(), sections.end(),
             [](const ElfW(Shdr) & a, const ElfW(Shdr) & b) { return a.sh_addr < b.sh_addr; });
   for (const ElfW(Shdr) & section : sections) {
     if (section.sh_size > file.bytes()) return Error{path + " is damaged: a section is larger than the file"};
-    std::vector<std::uint8_t> code(section.sh_size);
-    if (!file.read(code.data(), code.size(), section.sh_offset)) {
-      return Error{path + " is damaged: a section extends beyond the end of the file"};
-    }
-    const std::uintptr_t base = header.e_type == ET_DYN ? base_of_movable_programs : 0;
-    visit(std::span<const std::uint8_t>(code), base + section.sh_addr, base);
+    const auto code = file.at<std::uint8_t>(section.sh_offset, section.sh_size);
+    if (code.empty()) return Error{path + " is damaged: a section extends beyond the end of the file"};
+    const std::uintptr_t base = file.header()->e_type == ET_DYN ? base_of_movable_programs : 0;
+    visit(code, base + section.sh_addr, base);
   }
   return {};
 }
@@ -116,15 +80,14 @@ Result<void> for_each_section(const std::string& path, Visit visit) {
 }  // namespace
 
 Result<std::vector<CodeRange>> code_of_object(const dl_phdr_info& object, const std::string& path) {
-  const File file(path.c_str());
+  const MappedFile file(path.c_str());
   if (!file.is_open()) {
     return Error{"cannot read " + path + " to find its atomics: " + std::strerror(errno) +
                  "; make the file readable, or run without patching atomics"};
   }
   const std::vector<CodeRange> segments = executable_segments(object);
   std::vector<CodeRange> ranges;
-  ElfW(Ehdr) header;
-  for (const ElfW(Shdr) & section : executable_sections(file, header)) {
+  for (const ElfW(Shdr) & section : executable_sections(file)) {
     ranges.push_back({object.dlpi_addr + section.sh_addr, section.sh_size});
   }
   // A file that was replaced after the start does not describe the loaded code.
@@ -150,14 +113,13 @@ Scan find_sites(std::vector<CodeRange> ranges, const FunctionsOf& functions) {
 
 Result<Scan> find_sites_of_file(const std::string& path) {
   Scan all;
-  std::uintptr_t loaded_at = 0;
   const auto read = for_each_section(
       path, [&](std::span<const std::uint8_t> code, std::uintptr_t address, std::uintptr_t base) {
-        add(all, find_sites(code.data(), code.size(), address, [&] { return functions_of(path, base); }));
-        loaded_at = base;
+        Scan scan = find_sites(code.data(), code.size(), address, [&] { return functions_of(path, base); });
+        mark_relaxed(scan, path, base);
+        add(all, scan);
       });
   if (!read) return read.error();
-  mark_relaxed(all, relaxed_instructions(path, loaded_at));
   return all;
 }
 

@@ -24,6 +24,7 @@ class MappedFile {
     const int file = ::open(path, O_RDONLY | O_CLOEXEC);
     struct stat status;
     if (file < 0) return;
+    is_open_ = true;
     if (::fstat(file, &status) == 0 && status.st_size > 0) {
       void* const memory =
           ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
@@ -37,23 +38,25 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
+  // False: errno says why, right after the construction.
+  bool is_open() const { return is_open_; }
+  std::size_t bytes() const { return bytes_.size(); }
   // Null: not an ELF file.
   const ElfW(Ehdr) * header() const {
     const auto header = at<ElfW(Ehdr)>(0, 1);
     return header.empty() || std::memcmp(header[0].e_ident, ELFMAG, SELFMAG) != 0 ? nullptr : header.data();
   }
-  // Empty if they cannot be read.
+  // Empty if there are none, or they cannot be read.
   Sections sections() const {
     const ElfW(Ehdr)* const found = header();
-    return found == nullptr ? Sections{} : at<ElfW(Shdr)>(found->e_shoff, found->e_shnum);
+    if (found == nullptr || found->e_shoff == 0 || found->e_shentsize != sizeof(ElfW(Shdr))) return {};
+    return at<ElfW(Shdr)>(found->e_shoff, found->e_shnum);
   }
-  // Empty if the file does not name it.
-  std::string_view name_of(const ElfW(Shdr) & section) const {
-    const Sections all = sections();
+  // Of a section of `all`, which are those of the file. Empty if the file does not name it.
+  std::string_view name_of(Sections all, const ElfW(Shdr) & section) const {
     const unsigned names = header()->e_shstrndx;
     if (names >= all.size() || section.sh_name >= all[names].sh_size) return {};
-    const std::size_t room = all[names].sh_size - section.sh_name;
-    const auto text = at<char>(all[names].sh_offset + section.sh_name, room);
+    const auto text = at<char>(all[names].sh_offset + section.sh_name, all[names].sh_size - section.sh_name);
     return {text.data(), ::strnlen(text.data(), text.size())};
   }
 
@@ -66,6 +69,7 @@ class MappedFile {
 
  private:
   std::span<const char> bytes_;
+  bool is_open_ = false;
 };
 
 }  // namespace musubi::atomics

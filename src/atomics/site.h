@@ -74,12 +74,9 @@ Result<std::vector<CodeRange>> code_of_program();
 // only the first instruction is known. In no order, some twice. Empty if the file cannot be read.
 std::vector<CodeRange> functions_of(const std::string& path, std::uintptr_t base);
 
-// The addresses, ascending, of the instructions of a file loaded at `base` that its compiler has marked as
-// atomic operations whose source orders nothing (MUSUBI_CHECKS_RELAXED_SECTION). Empty if the file cannot be
-// read.
-std::vector<std::uintptr_t> relaxed_instructions(const std::string& path, std::uintptr_t base);
-// Sets the order of the sites at these addresses.
-void mark_relaxed(Scan& scan, const std::vector<std::uintptr_t>& addresses);
+// Sets the order of the sites that the compiler of the file at `path`, loaded at `base`, has marked as atomic
+// operations whose source orders nothing (MUSUBI_CHECKS_RELAXED_SECTION). None if the file cannot be read.
+void mark_relaxed(Scan& scan, const std::string& path, std::uintptr_t base);
 
 // Whether the code has a loop that loads from memory, compares, and changes nothing that it loads from.
 // Compilers make such a loop from a wait by `omp atomic read`, std::atomic's load or a volatile. Accepts any

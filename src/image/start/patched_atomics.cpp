@@ -169,7 +169,7 @@ Result<atomics::ObjectScan> scan_object(runtime::Runtime& runtime, const link_ma
   if (auto found = kept.find(identity, code.value())) return std::move(*found);
   const auto functions = [&] { return atomics::functions_of(path_of(object), object.l_addr); };
   atomics::ObjectScan result{atomics::find_sites(code.value(), functions), false};
-  atomics::mark_relaxed(result.scan, atomics::relaxed_instructions(path_of(object), object.l_addr));
+  atomics::mark_relaxed(result.scan, path_of(object), object.l_addr);
   for (const atomics::CodeRange& range : code.value()) {
     runtime.counters().add(trace::Counter::scanned_bytes, range.bytes);
     const void* const begin = reinterpret_cast<const void*>(range.begin);
