@@ -166,28 +166,31 @@ Recording::Barriers Recording::together() const {
   return {std::min(found.first, found.last), found.last};
 }
 
+std::map<std::size_t, std::size_t> Recording::touched_parts(const vm::Segment& whole,
+                                                            std::size_t unit) const {
+  std::map<std::size_t, std::size_t> parts;
+  const auto add = [&](const Item& item) {
+    if (item.range.begin - whole.base >= whole.bytes) return;
+    const std::size_t begin = item.range.begin - whole.base;
+    const std::size_t end = std::min(begin + std::max<std::size_t>(item.range.bytes, 1), whole.bytes);
+    std::size_t& last = parts[begin / unit * unit];
+    last = std::max(last, (end + unit - 1) / unit * unit);
+  };
+  for (const auto& of_rank : intervals_)
+    for (const Interval& interval : of_rank) std::ranges::for_each(interval.items, add);
+  return parts;
+}
+
 // A segment of the real job is mostly untouched, and has slices of gigabytes: each part that is touched
 // becomes a segment, in one slice.
 vm::Space Recording::space() const {
   vm::Space space(ranks());
   for (const vm::Segment& whole : segments_) {
     const bool is_cyclic = whole.initial_home == vm::InitialHome::cyclic;
-    const std::size_t unit = whole.block_bytes * (is_cyclic ? ranks() : 1);
-    const std::size_t slice = whole.initial_home == vm::InitialHome::slices ? whole.slice_bytes : whole.bytes;
-    std::map<std::size_t, std::size_t> parts;  // begin to end, in units
-    for (const auto& of_rank : intervals_) {
-      for (const Interval& interval : of_rank) {
-        for (const Item& item : interval.items) {
-          if (item.range.begin - whole.base >= whole.bytes) continue;
-          const std::size_t begin = item.range.begin - whole.base;
-          const std::size_t end = std::min(begin + std::max<std::size_t>(item.range.bytes, 1), whole.bytes);
-          std::size_t& last = parts[begin / unit * unit];
-          last = std::max(last, (end + unit - 1) / unit * unit);
-        }
-      }
-    }
+    const bool has_slices = whole.initial_home == vm::InitialHome::slices;
+    const std::size_t slice = has_slices ? whole.slice_bytes : whole.bytes;
+    auto parts = touched_parts(whole, whole.block_bytes * (is_cyclic ? ranks() : 1));
     for (auto part = parts.begin(); part != parts.end();) {
-      vm::Segment segment = whole;
       const std::size_t begin = part->first, slice_end = (begin / slice + 1) * slice;
       std::size_t end = part->second;
       while (++part != parts.end() && part->first < std::min(end + gap_bytes, slice_end)) {
@@ -200,9 +203,10 @@ vm::Space Recording::space() const {
         end = slice_end;
         part = parts.find(slice_end);
       }
+      vm::Segment segment = whole;
       segment.base = whole.base + begin;
       segment.bytes = std::min(end, whole.bytes) - begin;
-      if (whole.initial_home == vm::InitialHome::slices) {
+      if (has_slices) {
         segment.initial_home = vm::InitialHome::one_rank;
         segment.home = Rank{static_cast<std::uint32_t>(begin / slice)};
       }

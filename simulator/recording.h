@@ -49,6 +49,8 @@ class Recording {
  private:
   friend class RecordingReader;
   bool are_channels_paired() const;
+  // Of a segment of the real job: begin to end, as offsets, in whole units.
+  std::map<std::size_t, std::size_t> touched_parts(const vm::Segment& whole, std::size_t unit) const;
 
   std::vector<std::vector<Interval>> intervals_;             // by rank
   std::vector<vm::Segment> segments_;                        // of the real job
