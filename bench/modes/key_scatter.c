@@ -2,9 +2,8 @@
 // Programs"): each key is stored where it belongs, all over the other array. Each turn has new keys.
 // Usage: key_scatter [keys] [turns] [home_only].
 
+#include "radix.h"
 #include "spmd.h"
-
-enum { DIGITS = 256, BITS = 8, PASSES = 4 };
 
 static int64_t keys;
 static uint32_t *from, *to;
@@ -14,29 +13,14 @@ static uint32_t key(int64_t i, int64_t turn) {
   return (uint32_t)mixed((uint64_t)(i + turn * keys));
 }
 
-static void count_digits(struct part mine, int shift, int64_t* count) {
-  int64_t own[DIGITS] = {0};
-  for (int64_t i = mine.first; i < mine.end; i++) own[from[i] >> shift & (DIGITS - 1)]++;
-  memcpy(count, own, sizeof own);
-}
-
-static void scatter(struct part mine, int shift) {
-  int64_t places[DIGITS], place = 0;
-  for (int digit = 0; digit < DIGITS; digit++) {
-    for (int rank = 0; rank < musubi_size(); rank++) {
-      if (rank == musubi_rank()) places[digit] = place;
-      place += counts[rank][digit];
-    }
-  }
-  for (int64_t i = mine.first; i < mine.end; i++) to[places[from[i] >> shift & (DIGITS - 1)]++] = from[i];
-}
-
 static void sort(struct part mine) {
   for (int pass = 0; pass < PASSES; pass++) {
     const int shift = pass * BITS;
-    count_digits(mine, shift, counts[musubi_rank()]);
+    int64_t places[DIGITS];
+    count_digits(from, mine, shift, counts[musubi_rank()]);
     musubi_barrier();
-    scatter(mine, shift);
+    first_places(counts, musubi_rank(), musubi_size(), places);
+    scatter(from, to, mine, shift, places);
     musubi_barrier();
     for (int64_t i = mine.first; i < mine.end; i++) from[i] = to[i];
   }

@@ -3,34 +3,13 @@
 // by key; `buckets` sorts a thread's keys first and copies each bucket as a whole, as sorts with write
 // combining do. Usage: radix_sort [keys] [scatter | buckets] [repetitions].
 
-#include "lines.h"
+#include "radix.h"
 
-enum { DIGITS = 256, BITS = 8, PASSES = 4, THREADS_MAX = 256 };
+enum { THREADS_MAX = 256 };
 
 static int64_t keys;
 static uint32_t *from, *to, *sorted;  // `sorted`: room for each thread's keys in order, used by `buckets`
 static int64_t counts[THREADS_MAX][DIGITS];
-
-static void count_digits(struct part mine, int shift, int64_t* count) {
-  int64_t own[DIGITS] = {0};
-  for (int64_t i = mine.first; i < mine.end; i++) own[from[i] >> shift & (DIGITS - 1)]++;
-  memcpy(count, own, sizeof own);
-}
-
-// Where the thread's keys of each digit begin.
-static void first_places(int me, int threads, int64_t* places) {
-  int64_t place = 0;
-  for (int digit = 0; digit < DIGITS; digit++) {
-    for (int thread = 0; thread < threads; thread++) {
-      if (thread == me) places[digit] = place;
-      place += counts[thread][digit];
-    }
-  }
-}
-
-static void scatter(struct part mine, int shift, int64_t* places) {
-  for (int64_t i = mine.first; i < mine.end; i++) to[places[from[i] >> shift & (DIGITS - 1)]++] = from[i];
-}
 
 static void copy_bucket(uint32_t* restrict bucket, const uint32_t* restrict keys_of_it, int64_t count) {
   for (int64_t i = 0; i < count; i++) bucket[i] = keys_of_it[i];
@@ -42,7 +21,7 @@ static void copy_buckets(struct part mine, int shift, const int64_t* count, cons
     begins[digit] = next[digit] = begin;
     begin += count[digit];
   }
-  for (int64_t i = mine.first; i < mine.end; i++) sorted[next[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+  for (int64_t i = mine.first; i < mine.end; i++) sorted[next[digit_of(from[i], shift)]++] = from[i];
   for (int digit = 0; digit < DIGITS; digit++)
     copy_bucket(to + places[digit], sorted + begins[digit], count[digit]);
 }
@@ -53,13 +32,13 @@ static void sort(int by_buckets) {
   int64_t places[DIGITS];
   for (int pass = 0; pass < PASSES; pass++) {
     const int shift = pass * BITS;
-    count_digits(mine, shift, counts[me]);
+    count_digits(from, mine, shift, counts[me]);
 #pragma omp barrier
-    first_places(me, threads, places);
+    first_places(counts, me, threads, places);
     if (by_buckets) {
       copy_buckets(mine, shift, counts[me], places);
     } else {
-      scatter(mine, shift, places);
+      scatter(from, to, mine, shift, places);
     }
 #pragma omp barrier
 #pragma omp single
