@@ -6,6 +6,7 @@ import shlex
 import statistics
 
 import alternate
+import marks
 import modes
 import rows
 from alternate import Candidate
@@ -122,22 +123,11 @@ def page(measured, notes, rounds):
         "[benchmarks.md](reference/benchmarks.md) explains the rows of `bench/run`, with floors.", ""])
 
 
-def insert_into_readme(path, measured):
-    """Replaces the text between the marks."""
-    text = path.read_text(encoding="utf-8")
-    before, _, rest = text.partition(MARKS[0])
-    _, mark, after = rest.partition(MARKS[1])
-    if not mark:
-        raise SystemExit(f"bench/run: {path} has no lines {MARKS[0]} and {MARKS[1]}")
-    lines = "\n".join(table(measured, readme=True))
-    path.write_text(f"{before}{MARKS[0]}\n{lines}\n{MARKS[1]}{after}", encoding="utf-8")
-
-
 def write(root, measured, notes, rounds):
     """Writes both below `root`. Result: the programs of which a command failed."""
     path = root / "docs" / "results.md"
     kept = modes.kept_section(path)
     path.write_text(page(measured, notes, rounds) + (f"\n{kept}" if kept else ""), encoding="utf-8")
-    insert_into_readme(root / "README.md", measured)
+    marks.replace(root / "README.md", MARKS, table(measured, readme=True))
     return [f"{group.key}, {candidate.name}: {candidate.failure}"
             for group in measured for candidate in group.candidates if candidate.failure]

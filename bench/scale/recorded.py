@@ -11,10 +11,9 @@ import pathlib
 import subprocess
 import tempfile
 
-# The suffix of the program's file by column. home_only: its stores ask for no more than to store, and its
-# memory is of this policy when it is simulated.
-HOME_ONLY = "home_only"
-MODES = {"pages": "off", "hint": "hint", "adsm": "adsm", "udsm": "udsm", HOME_ONLY: HOME_ONLY}
+import marks
+from modes import HOME_ONLY, MODES
+
 FABRICS = {"infiniband": "InfiniBand", "tcp_25_gbe": "TCP"}
 NODES = (8, 16, 32, 64)
 FASTER = 0.03  # than pages, or the compiler gains nothing
@@ -124,14 +123,6 @@ def table(measured):
                    f" | {winner(rows)} |")
 
 
-def write(page, measured):
-    """Replaces the lines between the marks."""
-    text = page.read_text(encoding="utf-8")
-    before, _, rest = text.partition(MARKS[0])
-    _, _, after = rest.partition(MARKS[1])
-    page.write_text("\n".join([before + MARKS[0], *table(measured), MARKS[1]]) + after, encoding="utf-8")
-
-
 def main(build, page, programs, nodes_max, limit_s):
     """Result: lines that describe the failures."""
     measured = []
@@ -141,7 +132,7 @@ def main(build, page, programs, nodes_max, limit_s):
             measured.append((program, nodes, measure(build, program, nodes, limit_s)))
             print(f"{program.title}, {nodes} nodes: done", flush=True)
         if page:
-            write(page, measured)
+            marks.replace(page, MARKS, table(measured))
     if not page:
         print("\n".join(table(measured)))
     return [f"{program.title}, {nodes} nodes, {fabric}, {mode}: {row}" for program, nodes, found in measured
