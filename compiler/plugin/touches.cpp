@@ -158,14 +158,8 @@ bool append_library_call(llvm::CallBase& call, llvm::LibFunc function, Finder& f
   }
 }
 
-bool append_call(llvm::CallBase& call, const llvm::TargetLibraryInfo& library, Finder& finder) {
-  if (auto* intrinsic = dyn_cast<llvm::IntrinsicInst>(&call)) return append_intrinsic(*intrinsic, finder);
-  // The call copies such an argument.
-  for (unsigned i = 0; i < call.arg_size(); ++i)
-    if (call.isByValArgument(i))
-      finder.add_typed(call.getArgOperand(i), call.getParamByValType(i), llvm::Align(1), false);
-  llvm::LibFunc function;
-  if (library.getLibFunc(call, function) && append_library_call(call, function, finder)) return true;
+// Result: whether the call is one of those that touch no more than such arguments.
+bool append_fixed_arguments(llvm::CallBase& call, Finder& finder) {
   const llvm::Function* callee = call.getCalledFunction();
   if (callee == nullptr || !callee->isDeclaration()) return false;
   const llvm::ArrayRef<FixedArgument> arguments = fixed_arguments(callee->getName());
@@ -179,6 +173,17 @@ bool append_call(llvm::CallBase& call, const llvm::TargetLibraryInfo& library, F
       finder.add_bytes(pointer, argument.bytes, llvm::Align(1), argument.writes);
   }
   return !arguments.empty();
+}
+
+bool append_call(llvm::CallBase& call, const llvm::TargetLibraryInfo& library, Finder& finder) {
+  if (auto* intrinsic = dyn_cast<llvm::IntrinsicInst>(&call)) return append_intrinsic(*intrinsic, finder);
+  // The call copies such an argument.
+  for (unsigned i = 0; i < call.arg_size(); ++i)
+    if (call.isByValArgument(i))
+      finder.add_typed(call.getArgOperand(i), call.getParamByValType(i), llvm::Align(1), false);
+  llvm::LibFunc function;
+  if (library.getLibFunc(call, function) && append_library_call(call, function, finder)) return true;
+  return append_fixed_arguments(call, finder);
 }
 
 }  // namespace
