@@ -1,10 +1,10 @@
 // Idioms of programs that synchronise by atomic operations, with plain data: locks made of one or two words,
 // the last reference to an object, a queue whose places are claimed, and two threads that each change a word
-// and then look at the other's. All threads wait by operations or by loads, while the background polls.
-#include <array>
+// and then look at the word of the next one. All threads wait by operations or by loads, while the background
+// polls.
 #include <utility>
 
-#include "stage.h"
+#include "idiom.h"
 
 namespace musubi::sim {
 namespace {
@@ -13,108 +13,6 @@ namespace {
 #define MUSUBI_FLAGS_WORLDS 120
 #endif
 constexpr std::uint64_t worlds = MUSUBI_FLAGS_WORLDS;
-constexpr std::uint64_t blocks = 6, word_count = 16;
-
-// One operation on a word of 8 bytes. Described ones may be done at the block's home.
-class Operate final : public coherence::Modification {
- public:
-  Operate(std::size_t index, AtomicOperation what, bool described, bool relaxed) : what_(what) {
-    orders_nothing = relaxed;
-    offset = index * sizeof(std::uint64_t);
-    bytes = sizeof(std::uint64_t);
-    if (described) operation = &what_;
-  }
-  void apply(std::byte* block) noexcept override { found_ = modify_in_place(block + offset, what_); }
-  void found(AtomicValue old) noexcept override { found_ = old; }
-  std::uint64_t before() const { return static_cast<std::uint64_t>(found_); }
-
- private:
-  AtomicOperation what_;
-  AtomicValue found_ = 0;
-};
-
-struct Place {
-  std::uint64_t block;
-  std::size_t index;
-};
-
-struct Shape {
-  std::uint32_t nodes;
-  std::uint32_t threads;  // of all nodes
-  InjectedBug bug = InjectedBug::none;
-  bool relaxed = false;     // the operations order nothing, which is too little for an idiom
-  std::uint64_t times = 1;  // the number of worlds, in multiples
-};
-
-// A scenario: a number of threads, each of which runs take_part() once.
-class Idiom {
- public:
-  Idiom(Stage& stage, Random& random, const Shape& shape)
-      : stage_(stage), shape_(shape), described_(random.chance(75)), at_work_(shape.threads) {
-    for (std::size_t i = 0; i < places_.size(); ++i) places_[i] = {random.below(blocks), i};
-  }
-  virtual ~Idiom() = default;
-  Idiom(const Idiom&) = delete;
-
-  void start() {
-    for (std::uint32_t i = 0; i < threads(); ++i) stage_.play(i % stage_.cluster().size(), run(i));
-    stage_.play_on_all([this](Node& node) { return work_in_background(node); });
-  }
-  unsigned failures() const { return failures_; }
-
- protected:
-  virtual Task<> take_part(Node& node, std::uint32_t thread) = 0;
-
-  std::uint32_t threads() const { return shape_.threads; }
-  void fail_unless(bool holds) { failures_ += holds ? 0 : 1; }
-  // No two places share a word; they may share a block.
-  Task<std::uint64_t> read(Node& node, std::size_t place) {
-    return load(node, places_[place].block, places_[place].index);
-  }
-  Task<> write(Node& node, std::size_t place, std::uint64_t value) {
-    return store(node, places_[place].block, value, places_[place].index);
-  }
-  // Result: the value before.
-  Task<std::uint64_t> operate(Node& node, std::size_t place, AtomicOperation what) {
-    Operate operation(places_[place].index, what, described_, shape_.relaxed);
-    co_await node.modify(BlockId{places_[place].block}, operation);
-    co_return operation.before();
-  }
-  Task<std::uint64_t> add(Node& node, std::size_t place, std::uint64_t amount) {
-    return operate(node, place, {AtomicOperation::Kind::add, sizeof amount, amount});
-  }
-  Task<std::uint64_t> exchange(Node& node, std::size_t place, std::uint64_t value) {
-    return operate(node, place, {AtomicOperation::Kind::exchange, sizeof value, value});
-  }
-  Task<std::uint64_t> compare_exchange(Node& node, std::size_t place, std::uint64_t old, std::uint64_t next) {
-    return operate(node, place, {AtomicOperation::Kind::compare_exchange, sizeof next, next, old});
-  }
-  fabric::sim::Think think() { return idle(stage_, 3000); }
-  fabric::sim::Think pause() {
-    return idle(stage_, 2000 + 4 * stage_.cluster().configuration().model.latency_ns);
-  }
-
- private:
-  Task<> run(std::uint32_t thread) {
-    co_await think();
-    co_await take_part(stage_.node(thread % stage_.cluster().size()), thread);
-    --at_work_;
-  }
-  Task<> work_in_background(Node& node) {
-    while (at_work_ != 0) {
-      (void)co_await node.background().answer();
-      if (stage_.cluster().world().random().chance(30)) (void)co_await node.background().poll();
-      co_await pause();
-    }
-  }
-
-  Stage& stage_;
-  const Shape shape_;
-  const bool described_;
-  std::size_t at_work_;
-  unsigned failures_ = 0;
-  std::array<Place, word_count> places_;
-};
 
 // A count that the lock protects, by plain loads and stores; the last thread has seen all of them.
 class LockedCount : public Idiom {
@@ -184,7 +82,7 @@ class TicketLock final : public LockedCount {
   Task<> unlock(Node& node) override { (void)co_await add(node, 1, 1); }
 };
 
-// The thread that drops the last reference finds the writes of all others.
+// The thread that drops the last reference finds the writes of all threads.
 class LastReference final : public Idiom {
   using Idiom::Idiom;
   Task<> take_part(Node& node, std::uint32_t thread) override {
@@ -226,6 +124,98 @@ class ClaimedEntries final : public Idiom {
   }
 };
 
+// A count of writes that is odd while a writer is at work; readers look again if it was, or has changed.
+class SequenceLock final : public Idiom {
+  using Idiom::Idiom;
+  static constexpr std::size_t sequence = 0, first = 1, second = 2;
+  static constexpr std::uint64_t rounds = 4;
+  Task<> take_part(Node& node, std::uint32_t thread) override {
+    return thread == 0 ? write_all(node) : read_until_last(node);
+  }
+  Task<> write_all(Node& node) {
+    for (std::uint64_t round = 1; round <= rounds; ++round) {
+      (void)co_await add(node, sequence, 1);
+      co_await write(node, first, round);
+      co_await think();
+      co_await write(node, second, round);
+      (void)co_await add(node, sequence, 1);
+    }
+  }
+  Task<> read_until_last(Node& node) {
+    for (std::uint64_t before = 0; before != 2 * rounds; co_await pause()) {
+      before = co_await add(node, sequence, 0);
+      const std::uint64_t one = co_await read(node, first);
+      const std::uint64_t other = co_await read(node, second);
+      const std::uint64_t after = co_await add(node, sequence, 0);
+      if (before == after && before % 2 == 0) fail_unless(one == before / 2 && other == before / 2);
+    }
+  }
+};
+
+// Treiber's stack: each thread pushes a node, whose link and data are plain, and pops one.
+class LinkedStack final : public Idiom {
+  using Idiom::Idiom;
+  static constexpr std::size_t top = 0, links = 1, data = 8;
+  std::uint64_t popped_ = 0;  // a bit for each node
+  Task<> take_part(Node& node, std::uint32_t thread) override {
+    co_await write(node, data + thread, thread + 1);
+    std::uint64_t seen = 0;
+    for (;;) {
+      co_await write(node, links + thread, seen);
+      const std::uint64_t found = co_await compare_exchange(node, top, seen, thread + 1);
+      if (found == seen) break;
+      seen = found;
+    }
+    seen = co_await pop(node);
+    if (seen == 0) co_return;
+    const std::uint64_t bit = std::uint64_t{1} << seen;
+    const std::uint64_t value = co_await read(node, data + seen - 1);
+    fail_unless(value == seen && (popped_ & bit) == 0);
+    popped_ |= bit;
+  }
+  // Result: the number of the node; 0 if the stack is broken.
+  Task<std::uint64_t> pop(Node& node) {
+    constexpr unsigned attempts_max = 100;
+    std::uint64_t seen = 0;
+    for (unsigned attempt = 0; attempt < attempts_max; ++attempt) {
+      const std::uint64_t next = seen == 0 ? 0 : co_await read(node, links + seen - 1);
+      const std::uint64_t found = co_await compare_exchange(node, top, seen, next);
+      if (found == seen && seen != 0) co_return seen;
+      seen = found;
+    }
+    fail_unless(false);
+    co_return 0;
+  }
+};
+
+// An object that the first thread to need it makes, under a lock; later threads look at its address only.
+class MadeOnce final : public Idiom {
+  using Idiom::Idiom;
+  static constexpr std::size_t address = 0, guard = 1, object = 2, made = 3;
+  Task<> take_part(Node& node, std::uint32_t) override {
+    const std::uint64_t known = co_await read(node, address);
+    if (known == 0) co_await make(node);
+    const std::uint64_t value = co_await read(node, object);
+    fail_unless(value == 1);
+  }
+  Task<> make(Node& node) {
+    for (;;) {
+      const std::uint64_t before = co_await exchange(node, guard, 1);
+      if (before == 0) break;
+      co_await pause();
+    }
+    const std::uint64_t known = co_await read(node, address);
+    if (known == 0) {
+      const std::uint64_t before = co_await read(node, made);
+      fail_unless(before == 0);
+      co_await write(node, made, 1);
+      co_await write(node, object, 1);
+      (void)co_await exchange(node, address, 1);
+    }
+    (void)co_await exchange(node, guard, 0);
+  }
+};
+
 // Dekker: each thread changes its word and looks at that of the next. Not all of them find nothing.
 class LookAtNext final : public Idiom {
   using Idiom::Idiom;
@@ -252,7 +242,7 @@ unsigned wrong_worlds(const Shape& shape) {
     configuration.background = 1;
     configuration.bug = shape.bug;
     Random random(seed);
-    Stage stage(configuration, blocks, word_count * sizeof(std::uint64_t));
+    Stage stage(configuration, idiom_blocks, idiom_words * sizeof(std::uint64_t));
     Scenario scenario(stage, random, shape);
     scenario.start();
     stage.finish(20'000'000);
@@ -265,8 +255,8 @@ unsigned wrong_worlds(const Shape& shape) {
 
 template <class Scenario>
 class IdiomsLitmus : public testing::Test {};
-using Idioms =
-    testing::Types<ExchangeLock, CompareLock, TicketLock, LastReference, ClaimedEntries, LookAtNext>;
+using Idioms = testing::Types<ExchangeLock, CompareLock, TicketLock, LastReference, ClaimedEntries,
+                              SequenceLock, LinkedStack, MadeOnce, LookAtNext>;
 TYPED_TEST_SUITE(IdiomsLitmus, Idioms);
 
 TYPED_TEST(IdiomsLitmus, HoldsInAllWorlds) {
