@@ -11,27 +11,9 @@ using trace::Counter;
 constexpr std::uint64_t block = 0, additions = 50;
 constexpr std::size_t counter_word = 3;
 
-class Addition final : public coherence::Modification {
- public:
-  explicit Addition(std::uint64_t amount)
-      : addition_{AtomicOperation::Kind::add, sizeof(std::uint64_t), amount} {
-    offset = counter_word * sizeof(std::uint64_t);
-    bytes = sizeof(std::uint64_t);
-    operation = &addition_;
-  }
-  void apply(std::byte* bytes_of_block) noexcept override {
-    found(modify_in_place(bytes_of_block + offset, addition_));
-  }
-  void found(AtomicValue old) noexcept override { before = static_cast<std::uint64_t>(old); }
-  std::uint64_t before = 0;
-
- private:
-  AtomicOperation addition_;
-};
-
 Task<> add(Stage& stage, Node& node, std::uint64_t amount) {
   for (std::uint64_t i = 0; i < additions; ++i) {
-    Addition addition(amount);
+    AtomicChange addition(counter_word, addition_of(amount), true);
     co_await node.modify(BlockId{block}, addition);
     co_await idle(stage, 1000);
   }
@@ -71,9 +53,9 @@ Spent spent_by_additions(bool local_pointer, std::uint64_t amount, bool in_order
   stage.finish();
   const Spent after = spent(stage);
   all_meet(stage);
-  Addition look(0);
+  AtomicChange look(counter_word, addition_of(0), true);
   do_now(stage, stage.node(1), stage.node(1).modify(BlockId{block}, look));
-  EXPECT_EQ(look.before, 2 * additions * (1 + amount));
+  EXPECT_EQ(look.before(), 2 * additions * (1 + amount));
   return {after.migrations - before.migrations, after.fetches - before.fetches,
           after.at_home - before.at_home,       after.told - before.told,
           after.trips - before.trips,           after.bytes - before.bytes};
@@ -114,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Peers, AtomicsBudget, ::testing::Bool(),
 
 Task<> store_and_add(Node& node) {
   co_await store(node, block, 1, 16 + node.self().value);
-  Addition addition(1);
+  AtomicChange addition(counter_word, addition_of(1), true);
   co_await node.modify(BlockId{block}, addition);
 }
 

@@ -17,7 +17,7 @@ Task<> synchronise(Node& node) {
     for (std::uint64_t block = 0; block < blocks; ++block) {
       co_await node.lock(LockId{0});
       co_await store(node, block, round, 1);
-      Increment increment(0);
+      AtomicChange increment(0, addition_of(1), false);
       co_await node.modify(BlockId{block}, increment);
       co_await node.release(block);
       co_await node.acquire(block);

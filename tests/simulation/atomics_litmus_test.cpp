@@ -50,25 +50,6 @@ std::vector<Hand> hands_of(Stage& stage, const Setup& setup, Random& random) {
 // For mixed readers; the value of the flag is in the bits below.
 constexpr std::uint64_t one_look = std::uint64_t{1} << 32;
 
-// Adds to a word, and returns its old value. Described operations may be done at the block's home, all other
-// operations not.
-class Raise final : public coherence::Modification {
- public:
-  Raise(std::size_t index, std::uint64_t amount, bool described)
-      : addition_{AtomicOperation::Kind::add, sizeof amount, amount} {
-    offset = index * sizeof amount;
-    bytes = sizeof amount;
-    if (described) operation = &addition_;
-  }
-  void apply(std::byte* block) noexcept override { found_ = modify_in_place(block + offset, addition_); }
-  void found(AtomicValue old) noexcept override { found_ = old; }
-  std::uint64_t before() const { return static_cast<std::uint64_t>(found_) % one_look; }
-
- private:
-  AtomicOperation addition_;
-  AtomicValue found_ = 0;
-};
-
 class AtomicPlay final : public Play {
  public:
   AtomicPlay(Stage& stage, const Setup& setup, Random& random)
@@ -80,7 +61,7 @@ class AtomicPlay final : public Play {
 
  private:
   Task<> set_flag(const Hand& own, std::uint64_t) override {
-    Raise raise(own.flag.index, 1, described_);
+    AtomicChange raise(own.flag.index, addition_of(1), described_);
     co_await own.node->modify(BlockId{own.flag.block}, raise);
   }
   Task<> await_flag(const Hand& own, const Hand& other, std::uint64_t round) override {
@@ -91,23 +72,20 @@ class AtomicPlay final : public Play {
     }
     co_await check_data(own, other, round);
   }
-  Task<> poll(Node& node) override {
-    (void)co_await node.background().answer();
-    if (random().chance(30)) (void)co_await node.background().poll();
-  }
+  Task<> poll(Node& node) override { return answer_and_poll(node); }
   Task<std::uint64_t> look(const Hand& own, Word word) {
     const bool is_first = own.data.index < setup_.nodes;
     if (setup_.looks == Looks::relaxed) {
-      Raise change(word.index, one_look, described_);
+      AtomicChange change(word.index, addition_of(one_look), described_);
       change.orders_nothing = true;
       if (!is_first) co_await own.node->modify(BlockId{word.block}, change);
       co_return co_await load(*own.node, word) % one_look;
     }
     if (setup_.looks == Looks::by_loads || (setup_.looks == Looks::mixed && is_first))
       co_return co_await load(*own.node, word) % one_look;
-    Raise look(word.index, setup_.looks == Looks::mixed ? one_look : 0, described_);
+    AtomicChange look(word.index, addition_of(setup_.looks == Looks::mixed ? one_look : 0), described_);
     co_await own.node->modify(BlockId{word.block}, look);
-    co_return look.before();
+    co_return look.before() % one_look;
   }
   Task<> take_locks(Node& node) {
     while (!ended()) {
@@ -242,7 +220,7 @@ Task<> write_and_tell(LateOrder& late, Node& node, std::uint64_t data) {
   co_await idle(late.stage, 4000);
   co_await store(node, data, 1);
   co_await node.renew_order();
-  Raise raise(0, 1, true);
+  AtomicChange raise(0, addition_of(1), true);
   co_await node.modify(BlockId{data + 1}, raise);
   --late.at_work;
 }
@@ -294,7 +272,7 @@ TEST(AtomicsLitmus, OrderMayBeginWithAnyOperation) {
 Task<> write_and_count(LateOrder& late, Node& node, std::uint64_t data) {
   co_await idle(late.stage, 4000);
   co_await store(node, data, 1);
-  Raise count(0, 1, true);
+  AtomicChange count(0, addition_of(1), true);
   co_await node.modify(BlockId{data + 1}, count);
   --late.at_work;
 }
@@ -303,7 +281,7 @@ Task<> begin_and_look(LateOrder& late, Node& node, std::uint64_t data) {
   (void)co_await load(node, data);
   co_await idle(late.stage, 8000);
   co_await node.renew_order();
-  Raise look(0, 0, true);
+  AtomicChange look(0, addition_of(0), true);
   co_await node.modify(BlockId{data + 1}, look);
   const std::uint64_t found = co_await load(node, data);
   if (look.before() == 1 && found == 0) ++late.failures;

@@ -22,7 +22,7 @@ class FlagPlay final : public Play {
   Task<> act_between(Node& node) override {
     const std::uint64_t action = random().below(8);
     if (action == 0) {
-      Increment increment(7);
+      AtomicChange increment(7, addition_of(1), false);
       co_await node.modify(BlockId{random().below(blocks)}, increment);
     } else if (action == 1) {
       co_await node.locks().lock(LockId{0});

@@ -6,20 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "stage.h"
+#include "scene.h"
 
 namespace musubi::sim {
-
-struct Word {
-  std::uint64_t block;
-  std::size_t index;
-};
-inline Task<std::uint64_t> load(Node& node, Word word) {
-  return load(node, word.block, word.index);
-}
-inline Task<> store(Node& node, Word word, std::uint64_t value) {
-  return store(node, word.block, value, word.index);
-}
 
 struct Hand {
   Node* node;
@@ -39,22 +28,13 @@ inline std::vector<Hand> hands_of(Stage& stage, std::uint32_t threads, std::uint
   return hands;
 }
 
-class Play {
+class Play : public Scene {
  public:
-  Play(Stage& stage, std::vector<Hand> hands)
-      : stage_(stage), hands_(std::move(hands)), at_work_(hands_.size()) {}
-  virtual ~Play() = default;
-  Play(const Play&) = delete;
-  Play& operator=(const Play&) = delete;
+  Play(Stage& stage, std::vector<Hand> hands) : Scene(stage, hands.size()), hands_(std::move(hands)) {}
 
   void start_hands(unsigned rounds = 6) {
-    for (const Hand& hand : hands_) stage_.play(hand.node->self().value, hand_over(hand, rounds));
+    for (const Hand& hand : hands_) stage().play(hand.node->self().value, hand_over(hand, rounds));
   }
-  // A background at each node, until the last hand has ended.
-  void start_backgrounds() {
-    stage_.play_on_all([this](Node& node) { return work_in_background(node); });
-  }
-  unsigned failures() const { return failures_; }  // flags that were seen before their data
 
  protected:
   virtual Task<> set_flag(const Hand& own, std::uint64_t round) { return store(*own.node, own.flag, round); }
@@ -69,25 +49,17 @@ class Play {
   }
   // Actions before and after a flag is set, which publish blocks or move them.
   virtual Task<> act_between(Node&) { co_return; }
-  virtual Task<> poll(Node& node) { (void)co_await node.background().answer(); }
 
+  // A flag that is seen before its data is a failure.
   Task<> check_data(const Hand& own, const Hand& other, std::uint64_t round) {
     const std::uint64_t data = co_await load(*own.node, other.data);
     if (data < round) fail();
-  }
-  void fail() { ++failures_; }
-  Stage& stage() { return stage_; }
-  Random& random() { return stage_.cluster().world().random(); }
-  bool ended() const { return at_work_ == 0; }
-  // Reads cost events: with a slow network there are fewer.
-  fabric::sim::Think pause() {
-    return idle(stage_, 2000 + 4 * stage_.cluster().configuration().model.latency_ns);
   }
 
  private:
   Task<> hand_over(const Hand& own, unsigned rounds) {
     for (std::uint64_t round = 1; round <= rounds; ++round) {
-      co_await idle(stage_, 4000);
+      co_await idle(stage(), 4000);
       co_await store(*own.node, own.data, round);
       co_await act_between(*own.node);
       co_await set_flag(own, round);
@@ -95,19 +67,10 @@ class Play {
       for (const Hand& other : hands_) co_await await_flag(own, other, round);
       if (round % (rounds / 2) == 0) co_await meet(*own.node);
     }
-    --at_work_;
-  }
-  Task<> work_in_background(Node& node) {
-    while (!ended()) {
-      co_await poll(node);
-      co_await pause();
-    }
+    end_task();
   }
 
-  Stage& stage_;
   std::vector<Hand> hands_;
-  std::size_t at_work_;
-  unsigned failures_ = 0;
 };
 
 }  // namespace musubi::sim

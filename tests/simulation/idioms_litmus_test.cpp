@@ -2,6 +2,7 @@
 // the last reference to an object, a queue whose places are claimed, and two threads that each change a word
 // and then look at the word of the next one. All threads wait by operations or by loads, while the background
 // polls.
+#include <string>
 #include <utility>
 
 #include "idiom.h"
@@ -82,7 +83,7 @@ class TicketLock final : public LockedCount {
   Task<> unlock(Node& node) override { (void)co_await add(node, 1, 1); }
 };
 
-// The thread that drops the last reference finds the writes of all threads.
+// A count of references, up instead of down: the last thread finds the writes of all.
 class LastReference final : public Idiom {
   using Idiom::Idiom;
   Task<> take_part(Node& node, std::uint32_t thread) override {
@@ -230,28 +231,24 @@ class LookAtNext final : public Idiom {
   }
 };
 
-// Result: the number of worlds that went wrong; where some must, at most 1.
 template <class Scenario>
-unsigned wrong_worlds(const Shape& shape) {
-  const bool must_fail = shape.relaxed || shape.bug != InjectedBug::none;
-  unsigned wrong = 0;
-  for (std::uint64_t seed = 1; seed <= shape.times * worlds; ++seed) {
+struct Job {
+  Shape shape;
+
+  bool operator()(std::uint64_t seed, InjectedBug bug) const {
     Configuration configuration = hostile(seed, shape.nodes);
     configuration.threads = shape.threads / shape.nodes;
     configuration.plain_flags = 1;
     configuration.background = 1;
-    configuration.bug = shape.bug;
+    configuration.bug = bug;
     Random random(seed);
     Stage stage(configuration, idiom_blocks, idiom_words * sizeof(std::uint64_t));
     Scenario scenario(stage, random, shape);
     scenario.start();
     stage.finish(20'000'000);
-    if (testing::Test::HasFatalFailure()) break;
-    if (scenario.failures() != 0) ++wrong;
-    if (wrong != 0 && must_fail) break;
+    return scenario.failures() == 0;
   }
-  return wrong;
-}
+};
 
 template <class Scenario>
 class IdiomsLitmus : public testing::Test {};
@@ -261,24 +258,31 @@ TYPED_TEST_SUITE(IdiomsLitmus, Idioms);
 
 TYPED_TEST(IdiomsLitmus, HoldsInAllWorlds) {
   for (const auto& [nodes, threads] : {std::pair{2u, 2u}, {3u, 3u}, {2u, 4u}, {3u, 6u}}) {
-    EXPECT_EQ(wrong_worlds<TypeParam>({.nodes = nodes, .threads = threads}), 0u)
-        << threads << " threads on " << nodes << " nodes";
-    if (testing::Test::HasFatalFailure()) return;
+    SCOPED_TRACE(std::to_string(threads) + " threads on " + std::to_string(nodes) + " nodes");
+    expect_right_in_all(worlds, Job<TypeParam>{{.nodes = nodes, .threads = threads}});
   }
 }
 
+constexpr std::uint64_t worlds_to_find_in = 50 * worlds;
+
 // Each idiom needs operations that order plain data, so its check can fail.
 TYPED_TEST(IdiomsLitmus, RelaxedOperationsAreTooLittle) {
-  EXPECT_NE(wrong_worlds<TypeParam>({.nodes = 3, .threads = 6, .relaxed = true, .times = 50}), 0u);
+  const Job<TypeParam> relaxed{{.nodes = 3, .threads = 6, .relaxed = true}};
+  EXPECT_TRUE(is_found(worlds_to_find_in, relaxed, InjectedBug::none));
+}
+
+template <class Scenario>
+void expect_found(InjectedBug bug) {
+  const Job<Scenario> job{{.nodes = 3, .threads = 6}};
+  EXPECT_TRUE(is_found(worlds_to_find_in, job, bug)) << name_of(bug);
 }
 
 TEST(IdiomsLitmusFaults, AreFound) {
-  const auto with = [](InjectedBug bug) { return Shape{.nodes = 3, .threads = 6, .bug = bug, .times = 50}; };
-  EXPECT_NE(wrong_worlds<ExchangeLock>(with(InjectedBug::atomic_leaves_twin)), 0u);
-  EXPECT_NE(wrong_worlds<ClaimedEntries>(with(InjectedBug::atomic_after_lease)), 0u);
-  EXPECT_NE(wrong_worlds<CompareLock>(with(InjectedBug::release_not_announced)), 0u);
-  EXPECT_NE(wrong_worlds<CompareLock>(with(InjectedBug::answered_without_release)), 0u);
-  EXPECT_NE(wrong_worlds<TicketLock>(with(InjectedBug::atomic_beside_order)), 0u);
+  expect_found<ExchangeLock>(InjectedBug::atomic_leaves_twin);
+  expect_found<ClaimedEntries>(InjectedBug::atomic_after_lease);
+  expect_found<CompareLock>(InjectedBug::release_not_announced);
+  expect_found<CompareLock>(InjectedBug::answered_without_release);
+  expect_found<TicketLock>(InjectedBug::atomic_beside_order);
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ Task<> read_under_lock(Stage& stage, Node& node, const std::uint64_t* count, boo
 
 Task<> add_atomically(Stage& stage, Node& node) {
   for (unsigned i = 0; i < counts; ++i) {
-    Increment increment(atomic_word);
+    AtomicChange increment(atomic_word, addition_of(1), false);
     co_await node.modify(BlockId{0}, increment);
     co_await idle(stage, 2000);
   }

@@ -258,7 +258,7 @@ constexpr sync::Channel word_channel = 5;
 // By operations that fetch the block: plain stores would be merged at the home.
 Task<> raise_own_word(Stage& stage, Node& node, std::size_t index, unsigned rounds) {
   for (std::uint64_t round = 1; round <= rounds; ++round) {
-    Increment increment(index);
+    AtomicChange increment(index, addition_of(1), false);
     co_await node.protocol().modify(BlockId{0}, increment);
     co_await node.clock().raise(word_channel);
     co_await idle(stage, 300);

@@ -40,22 +40,8 @@ struct Play {
   Random& random() { return stage.cluster().world().random(); }
 };
 
-class Addition final : public coherence::Modification {
- public:
-  explicit Addition(bool described) {
-    if (described) operation = &one;
-    offset = sum_index * sizeof(std::uint64_t);
-    bytes = one.bytes;
-  }
-  void apply(std::byte* block) noexcept override { (void)modify_in_place(block + offset, one); }
-  void found(AtomicValue) noexcept override {}
-
- private:
-  static constexpr AtomicOperation one{AtomicOperation::Kind::add, sizeof(std::uint64_t), 1, 0};
-};
-
 Task<> add(Play& play, Node& node, std::uint64_t block) {
-  Addition addition(play.random().chance(75));
+  AtomicChange addition(sum_index, addition_of(1), play.random().chance(75));
   co_await node.modify(BlockId{block}, addition);
   ++play.added[block];
 }

@@ -31,7 +31,7 @@ Task<> write_all_under_lock(Stage& stage, Node& node, Written* written) {
 Task<> count_atomically(Stage& stage, Node& node) {
   for (std::uint64_t block = 0; block < blocks; ++block) {
     co_await idle(stage, 10000);
-    Increment increment(atomic_word);
+    AtomicChange increment(atomic_word, addition_of(1), false);
     increment.bytes = 24;  // more than is changed in place at the home: it is published
     co_await node.modify(BlockId{block}, increment);
   }

@@ -4,10 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <utility>
 #include <vector>
 
+#include "base/atomic_operation.h"
+#include "base/check.h"
 #include "base/task.h"
 #include "simulator/cluster.h"
 #include "simulator/run.h"
@@ -102,19 +103,36 @@ inline Task<std::uint64_t> load(Node& node, std::uint64_t block, std::size_t ind
 inline Task<> store(Node& node, std::uint64_t block, std::uint64_t value, std::size_t index = 0) {
   co_await node.write(BlockId{block}, index * 8, std::as_bytes(std::span{&value, 1}));
 }
-// Adds one to a word, as a change that only the rank itself can make: the block is fetched.
-class Increment final : public coherence::Modification {
+struct Word {
+  std::uint64_t block;
+  std::size_t index;
+};
+inline Task<std::uint64_t> load(Node& node, Word word) {
+  return load(node, word.block, word.index);
+}
+inline Task<> store(Node& node, Word word, std::uint64_t value) {
+  return store(node, word.block, value, word.index);
+}
+inline AtomicOperation addition_of(std::uint64_t amount) {
+  return {AtomicOperation::Kind::add, sizeof amount, amount};
+}
+// One atomic operation on a word. A described one may be done at the block's home; otherwise only the rank
+// itself can make the change, and the block is fetched.
+class AtomicChange final : public coherence::Modification {
  public:
-  explicit Increment(std::size_t index) {
+  AtomicChange(std::size_t index, AtomicOperation what, bool described) : what_(what) {
+    MUSUBI_CHECK(what.bytes == sizeof(std::uint64_t));
     offset = index * sizeof(std::uint64_t);
-    bytes = sizeof(std::uint64_t);
+    bytes = what.bytes;
+    if (described) operation = &what_;
   }
-  void apply(std::byte* block) noexcept override {
-    std::uint64_t value = 0;
-    std::memcpy(&value, block + offset, sizeof value);
-    ++value;
-    std::memcpy(block + offset, &value, sizeof value);
-  }
+  void apply(std::byte* block) noexcept override { found(modify_in_place(block + offset, what_)); }
+  void found(AtomicValue old) noexcept override { before_ = static_cast<std::uint64_t>(old); }
+  std::uint64_t before() const { return before_; }
+
+ private:
+  AtomicOperation what_;
+  std::uint64_t before_ = 0;
 };
 inline Task<> meet(Node& node) {
   sync::Barrier::Payload payload{};

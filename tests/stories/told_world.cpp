@@ -81,28 +81,11 @@ std::uint64_t number(const std::string& word, const char* what) {
   return value;
 }
 
-class Add final : public coherence::Modification {
- public:
-  Add(std::size_t word, std::uint64_t amount) : amount_(amount) {
-    offset = word * sizeof amount;
-    bytes = sizeof amount;
-  }
-  void apply(std::byte* block) noexcept override {
-    std::uint64_t value = 0;
-    std::memcpy(&value, block + offset, sizeof value);
-    value += amount_;
-    std::memcpy(block + offset, &value, sizeof value);
-  }
-
- private:
-  std::uint64_t amount_;
-};
-
 Task<> read_one(sim::Node& node, std::uint64_t block, std::size_t word, std::uint64_t expected) {
   const std::uint64_t found = co_await sim::load(node, block, word);
   EXPECT_EQ(found, expected) << "what rank " << node.self().value << " reads";
 }
-Task<> add_one(sim::Node& node, BlockId block, Add& add) {
+Task<> add_one(sim::Node& node, BlockId block, sim::AtomicChange& add) {
   co_await node.modify(block, add);
 }
 
@@ -196,7 +179,7 @@ void ToldWorld::perform(std::uint32_t rank, const std::vector<std::string>& word
   } else if (verb == "writes") {
     sim::do_now(stage_, node, sim::store(node, block(), number_at(3, "a value"), word));
   } else if (verb == "adds") {
-    Add add(word, number_at(3, "an amount"));
+    sim::AtomicChange add(word, sim::addition_of(number_at(3, "an amount")), false);
     sim::do_now(stage_, node, add_one(node, BlockId{block()}, add));
   } else if (verb == "locks") {
     sim::do_now(stage_, node, node.lock(LockId{0}));
